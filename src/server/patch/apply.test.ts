@@ -13,7 +13,7 @@ import { runToEnd } from '../limits/time-slicer.ts';
 import { applyConfiguration } from './apply.ts';
 import { fieldSetOf } from './fields/set.ts';
 import type { JsonObject } from './json-value.ts';
-import { isObject } from './json-value.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { lastAppliedAnnotation } from './last-applied.ts';
 import { trackUpdate, withManagedFields } from './managed.ts';
 
@@ -32,7 +32,7 @@ const status = fieldSetOf(['status']);
 const now = '2024-05-01T10:00:00Z';
 const later = '2024-05-01T11:00:00Z';
 
-/** Applies to a Service `web`; `spec` and `metadata` are what the configuration adds. */
+/** Applies a configuration with `spec` and `metadata` to a Service `web`. */
 function apply(live: JsonObject | undefined, spec: JsonObject | undefined, options: Partial<Apply> = {}): JsonObject {
   const applying = applyConfiguration({
     schema: service,
@@ -80,7 +80,7 @@ const http = { port: 80, targetPort: 8080 };
 const dns = { port: 53, protocol: 'UDP' };
 
 describe('a first apply', () => {
-  test('creates the object and owns what it names', () => {
+  test('creates the object and owns its fields', () => {
     const object = apply(undefined, { type: 'ClusterIP', ports: [http], selector: { app: 'web' } });
     assert.deepEqual(object, {
       apiVersion: 'v1',
@@ -108,7 +108,7 @@ describe('a first apply', () => {
     });
   });
 
-  test('of an object nobody tracked leaves its content to before-first-apply', () => {
+  test('of an untracked object gives its fields to before-first-apply', () => {
     const live = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', uid: 'u' }, spec: { type: 'NodePort' } };
     const object = apply(live, { sessionAffinity: 'None' });
     assert.deepEqual(managersOf(object), {
@@ -121,7 +121,7 @@ describe('a first apply', () => {
     );
   });
 
-  test('does not own what the endpoint resets', () => {
+  test('does not own reset fields', () => {
     const object = apply(undefined, undefined, {
       config: { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, status: { conditions: [{ type: 'A' }] } },
     });
@@ -132,14 +132,14 @@ describe('a first apply', () => {
 describe('applying again', () => {
   const first = apply(undefined, { type: 'ClusterIP', ports: [http, dns], selector: { app: 'web' } });
 
-  test('the same changes nothing, not even a time', () => {
+  test('the same configuration changes nothing, not even a time', () => {
     assert.equal(
       apply(first, { type: 'ClusterIP', ports: [http, dns], selector: { app: 'web' } }, { now: later }),
       first,
     );
   });
 
-  test('without a field removes it', () => {
+  test('without a field removes the field', () => {
     const object = apply(first, { ports: [http] }, { now: later });
     assert.deepEqual(object['spec'], { ports: [http] });
     assert.equal(entriesOf(object)[0]?.time, later);
@@ -151,12 +151,12 @@ describe('applying again', () => {
     assert.deepEqual(managersOf(object), {});
   });
 
-  test('replaces an atomic map whole', () => {
+  test('replaces an atomic map as a whole', () => {
     const object = apply(first, { ports: [http, dns], selector: { tier: 'front' } });
     assert.deepEqual(object['spec'], { ports: [http, dns], selector: { tier: 'front' } });
   });
 
-  test('tells TCP and UDP on one port apart', () => {
+  test('distinguishes TCP and UDP on one port', () => {
     const both = [
       { port: 53, protocol: 'TCP' },
       { port: 53, protocol: 'UDP' },
@@ -165,14 +165,14 @@ describe('applying again', () => {
     assert.deepEqual(object['spec'], { ports: both });
   });
 
-  const spec = isObject(first['spec']) ? first['spec'] : {};
+  const spec = isJsonObject(first['spec']) ? first['spec'] : {};
 
-  test('keeps what others added beside it', () => {
+  test('keeps fields that others added', () => {
     const edited = update(first, { ...first, spec: { ...spec, externalName: 'x' } }, 'edit');
     assert.deepEqual(apply(edited, undefined)['spec'], { externalName: 'x' });
   });
 
-  test('without an item removes it with what an update added to it', () => {
+  test('without an item removes it with the fields that an update added to it', () => {
     const ports = [{ ...http, nodePort: 30080 }, dns];
     const edited = update(first, { ...first, spec: { ...spec, ports } }, 'allocator');
     const object = apply(edited, { ports: [dns] });
@@ -180,7 +180,7 @@ describe('applying again', () => {
     assert.deepEqual(Object.keys(managersOf(object)), ['alice Apply']);
   });
 
-  test('without an item keeps the part that another applier wants', () => {
+  test('without an item keeps the fields that another applier owns', () => {
     const shared = apply(first, { ports: [{ port: 80, name: 'web' }] }, { manager: 'bob' });
     assert.deepEqual(apply(shared, { ports: [dns] })['spec'], { ports: [{ port: 80, name: 'web' }, dns] });
   });
@@ -190,7 +190,7 @@ describe('two appliers', () => {
   const byAlice = apply(undefined, { type: 'ClusterIP', ports: [http] });
   const byBob = { manager: 'bob', now: later };
 
-  test('share a field on which they agree', () => {
+  test('share a field with equal values', () => {
     const shared = apply(byAlice, { type: 'ClusterIP' }, byBob);
     assert.deepEqual(managersOf(shared), {
       'alice Apply': {
@@ -207,7 +207,7 @@ describe('two appliers', () => {
     assert.deepEqual(apply(givenUp, undefined, byBob)['spec'], { ports: [http] }, 'now nobody does');
   });
 
-  test('conflict where they do not', () => {
+  test('conflict on different values', () => {
     assert.deepEqual(
       refusal(() => apply(byAlice, { type: 'NodePort' }, byBob)),
       {
@@ -221,8 +221,8 @@ describe('two appliers', () => {
     );
   });
 
-  test('are all named where several conflict', () => {
-    const spec = isObject(byAlice['spec']) ? byAlice['spec'] : {};
+  test('are all listed if several conflict', () => {
+    const spec = isJsonObject(byAlice['spec']) ? byAlice['spec'] : {};
     const edited = update(
       byAlice,
       { ...byAlice, spec: { ...spec, type: 'NodePort', sessionAffinity: 'None' } },
@@ -241,7 +241,7 @@ describe('two appliers', () => {
     );
   });
 
-  test('take by force', () => {
+  test('take fields with force', () => {
     const forced = apply(byAlice, { type: 'NodePort' }, { ...byBob, force: true });
     assert.deepEqual(forced['spec'], { type: 'NodePort', ports: [http] });
     assert.deepEqual(managersOf(forced)['bob Apply'], { 'f:spec': { 'f:type': {} } });
@@ -252,13 +252,13 @@ describe('two appliers', () => {
   });
 
   test('lose a field to an update that changes it', () => {
-    const spec = isObject(byAlice['spec']) ? byAlice['spec'] : {};
+    const spec = isJsonObject(byAlice['spec']) ? byAlice['spec'] : {};
     const edited = update(byAlice, { ...byAlice, spec: { ...spec, type: 'NodePort' } }, 'edit');
     assert.deepEqual(managersOf(edited)['edit Update'], { 'f:spec': { 'f:type': {} } });
     assert.deepEqual(apply(edited, { ports: [http] })['spec'], { type: 'NodePort', ports: [http] });
   });
 
-  test('are one applier per subresource', () => {
+  test('have one entry per subresource', () => {
     const config = (reason: string): JsonObject => ({
       apiVersion: 'test/v1',
       kind: 'Export',
@@ -280,7 +280,7 @@ describe('two appliers', () => {
   });
 });
 
-describe('lists keep an order', () => {
+describe('the order of lists', () => {
   const port = (...numbers: readonly number[]): JsonObject[] => numbers.map((number) => ({ port: number }));
   const cases = [
     { name: 'new items follow', live: [1, 2], config: [2, 3], want: [1, 2, 3] },
@@ -307,7 +307,7 @@ describe('lists keep an order', () => {
   }
 });
 
-describe('a configuration is refused', () => {
+describe('rejected configurations', () => {
   const head = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' } };
   const where = 'failed to create typed patch object (shop/web; /v1, Kind=Service): ';
   const cases = [
@@ -359,7 +359,7 @@ describe('a configuration is refused', () => {
   }
 });
 
-describe('kubectl takes over from client-side apply', () => {
+describe('kubectl migrates from client-side apply', () => {
   const lastApplied = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -386,7 +386,7 @@ describe('kubectl takes over from client-side apply', () => {
     return { ...withManagedFields(next, entries) };
   })();
 
-  test('without conflicts, and keeps the annotation up to date', () => {
+  test('without conflicts, and updates the annotation', () => {
     const object = apply(created, { type: 'NodePort' }, { manager: 'kubectl' });
     assert.deepEqual(object['spec'], { type: 'NodePort' });
     assert.equal(
@@ -395,7 +395,7 @@ describe('kubectl takes over from client-side apply', () => {
     );
   });
 
-  test('but not what somebody else has changed since', () => {
+  test('but not fields that another manager has changed since', () => {
     const edited = update(created, { ...created, spec: { type: 'LoadBalancer' } }, 'edit');
     assert.equal(
       refusal(() => apply(edited, { type: 'NodePort' }, { manager: 'kubectl' })).message,
@@ -408,9 +408,9 @@ describe('kubectl takes over from client-side apply', () => {
   });
 });
 
-describe('for all configurations', () => {
+describe('properties', () => {
   const key = fc.constantFrom('a', 'b', 'c', '__proto__');
-  // An empty map that is sent comes and goes, until the decoder drops it for good.
+  // The decoder drops empty maps, so they do not round-trip.
   const filled = { minKeys: 1, noNullPrototype: true };
   const data = fc.dictionary(key, fc.constantFrom('1', '2'), filled);
   const labels = fc.dictionary(key, fc.constantFrom('x', 'y'), filled);
@@ -426,7 +426,7 @@ describe('for all configurations', () => {
     { config: sent, manager }: { config: JsonObject; manager: string },
   ): JsonObject => apply(live, undefined, { schema: configMap, config: sent, manager, force: true });
 
-  test('applying twice is applying once', () => {
+  test('apply is idempotent', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), (steps) => {
         let live: JsonObject | undefined;
@@ -438,7 +438,7 @@ describe('for all configurations', () => {
     );
   });
 
-  test('one applier alone gets exactly what it last applied', () => {
+  test('the only applier gets exactly what it last applied', () => {
     fc.assert(
       fc.property(fc.array(config, { minLength: 1, maxLength: 5 }), (configs) => {
         let live: JsonObject | undefined;
@@ -449,9 +449,9 @@ describe('for all configurations', () => {
     );
   });
 
-  /** Data and labels, where an empty map is none. */
+  /** Data and labels, with empty maps removed. */
   function contentOf(object: JsonObject): unknown {
-    const metadata = isObject(object['metadata']) ? object['metadata'] : {};
+    const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
     return { data: object['data'] ?? {}, labels: metadata['labels'] ?? {} };
   }
 });

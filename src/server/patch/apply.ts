@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { StatusError } from '../../api/errors.ts';
 import { badRequest, failure } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
@@ -9,43 +10,43 @@ import { encode, entryOf, isEntryOf, storedEntries } from './entries.ts';
 import { compare } from './fields/compare.ts';
 import { ItemError } from './fields/items.ts';
 import { mergeConfiguration } from './fields/merge.ts';
+import { removeFields, withNamedFields } from './fields/remove.ts';
 import type { FieldSet } from './fields/set.ts';
 import { difference, emptySet, intersection, isEmptySet, union, unionOf, without } from './fields/set.ts';
 import { toFieldSet } from './fields/to-set.ts';
 import { typeErrors } from './fields/typed.ts';
 import type { JsonObject } from './json-value.ts';
-import { equalJson, isObject } from './json-value.ts';
+import { equalJson } from './json-value.ts';
 import { fieldsFromLastApplied, kubectl, refreshLastApplied } from './last-applied.ts';
 import { asJson, neverOwned, trackUpdate } from './managed.ts';
-import { prune } from './prune.ts';
 
 /** A server-side apply. */
 export interface Apply {
   readonly schema: StructSchema;
-  /** The stored object; undefined where the apply creates it. */
+  /** The stored object; undefined if the apply creates it. */
   readonly live: ApiObject | undefined;
-  /** The configuration as it was sent. */
+  /** The configuration as sent. */
   readonly config: JsonObject;
   readonly manager: string;
-  /** Take fields from other managers instead of failing. */
+  /** Takes fields from other managers instead of failing. */
   readonly force: boolean;
   readonly apiVersion: string;
   /** Absent for the object itself. */
   readonly subresource?: string;
-  /** Fields that this endpoint leaves as they are; see `fieldSetOf`. */
+  /** Fields that a write through this subresource never changes; see `resetFieldsOf`. */
   readonly resetFields?: FieldSet;
   /** RFC 3339, whole seconds. */
   readonly now: string;
 }
 
 const beforeFirstApply = 'before-first-apply';
-/** Problems that an answer lists. */
+/** The maximum number of problems in an error. */
 const maxProblems = 100;
 
 /**
- * The live object after a configuration was applied to it, with its managers; neither defaulted nor validated yet. What
- * the server then adds on its own is owned by nobody. Returns the live object itself where nothing at all changes. Yields
- * between its steps, each of which is linear in the two objects.
+ * Applies a configuration to the live object and updates its managers. The result is neither defaulted nor validated;
+ * fields that the server adds later have no manager. Returns the live object itself if nothing changes. Yields between
+ * its steps, each of which is linear in the two objects.
  */
 export function* applyConfiguration(apply: Apply): Generator<void, JsonObject> {
   checkConfiguration(apply);
@@ -53,7 +54,7 @@ export function* applyConfiguration(apply: Apply): Generator<void, JsonObject> {
   try {
     return yield* applied(apply);
   } catch (error) {
-    // Other writes may leave list items without a name, which apply cannot tell apart.
+    // Other writes can leave list items without keys, which apply cannot identify.
     if (!(error instanceof ItemError) || apply.live === undefined) throw error;
     const live = asJson(apply.live);
     throw untypable('live', live, [...typeErrors(live, apply.schema), error.message].slice(0, 1));
@@ -87,13 +88,41 @@ function* applied(apply: Apply): Generator<void, JsonObject> {
   return withManagers(object, managedFields, live);
 }
 
-// Sent empty, `metadata` itself would count as a field.
+/** The fields that the applier claimed last time, and those that any manager claims now. */
+interface Claims {
+  readonly before: FieldSet;
+  readonly now: FieldSet;
+}
+
+/**
+ * Removes fields and items that the applier applied last time, does not apply now, and that no other manager owns. List
+ * items and map entries are removed as a whole unless a manager owns the item itself, as every applier of a part of it
+ * does. A struct is kept if any field in it is kept. Yields between steps.
+ */
+function* prune(merged: JsonObject, { before, now }: Claims, schema: StructSchema): Generator<void, JsonObject> {
+  // Most applies remove nothing.
+  if (isEmptySet(difference(before, now))) return merged;
+  const named = (set: FieldSet): FieldSet => withNamedFields(set, schema);
+  const fieldsOf = (object: JsonObject): FieldSet => named(toFieldSet(object, schema));
+
+  const present = fieldsOf(merged);
+  yield;
+  // First remove everything that was claimed, with all that is below; then restore what any manager owns.
+  const left = fieldsOf(removeFields(merged, named(before), schema));
+  yield;
+  const owned = removeFields(merged, difference(present, union(left, named(now))), schema);
+  yield;
+  // Of the removed fields, only those that the applier had claimed stay removed.
+  return removeFields(merged, intersection(difference(present, fieldsOf(owned)), named(before)), schema);
+}
+
+// An empty `metadata` would itself count as a field.
 const neverOwnedOrMetadata: FieldSet = union(neverOwned, { 'f:metadata': {} });
 
 const claimedFields = ({ config, schema, resetFields = emptySet }: Apply): FieldSet =>
   without(toFieldSet(config, schema), resetFields);
 
-/** The entries to start from. An object without any was never tracked: its content then belongs to one that says so. */
+/** The stored entries. The fields of an untracked object get the manager `before-first-apply`. */
 function entriesOf({
   schema,
   live,
@@ -117,7 +146,7 @@ function entriesOf({
   return storedEntries(tracked);
 }
 
-/** The other managers, without the fields that this apply changes; fails where it may not take them. */
+/** The other managers without the fields that this apply changes; throws a conflict unless it may take them. */
 function takeFields(
   apply: Apply,
   live: JsonObject,
@@ -138,7 +167,7 @@ const conflictsOf = (others: readonly Entry[], changed: FieldSet): Conflict[] =>
     .map((owner) => ({ owner, fields: intersection(owner.fieldsV1, changed) }))
     .filter(({ fields }) => !isEmptySet(fields));
 
-/** The conflicts that stand: kubectl may take what it applied itself while it was on the client's side. */
+/** The remaining conflicts: kubectl may take fields that it set by client-side apply. */
 function refusedConflicts(
   { manager, schema, apiVersion }: Apply,
   live: JsonObject,
@@ -152,7 +181,7 @@ function refusedConflicts(
 }
 
 function withManagers(object: JsonObject, managedFields: readonly Entry[] | undefined, live: JsonObject): JsonObject {
-  const metadata = isObject(object['metadata']) ? object['metadata'] : {};
+  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
   const { managedFields: _, ...rest } = metadata;
   const result = { ...object, metadata: managedFields === undefined ? rest : { ...rest, managedFields } };
   return equalJson(result, live) ? live : result;
@@ -165,17 +194,17 @@ function checkConfiguration({ config, schema, apiVersion }: Apply): void {
       `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${apiVersion}`,
     );
   }
-  const metadata = isObject(config['metadata']) ? config['metadata'] : {};
-  if (isObject(metadata['managedFields']) || Array.isArray(metadata['managedFields'])) {
+  const metadata = isJsonObject(config['metadata']) ? config['metadata'] : {};
+  if (isJsonObject(metadata['managedFields']) || Array.isArray(metadata['managedFields'])) {
     throw badRequest('metadata.managedFields must be nil');
   }
   const errors = typeErrors(config, schema);
   if (errors.length > 0) throw untypable('patch', config, errors.slice(0, maxProblems));
 }
 
-/** Kubernetes answers this with a bare 500. */
+/** A 500, as in Kubernetes. */
 function untypable(which: 'patch' | 'live', object: JsonObject, errors: readonly string[]): StatusError {
-  const metadata = isObject(object['metadata']) ? object['metadata'] : {};
+  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
   const [group, version] = splitVersion(textOf(object['apiVersion']));
   const name = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}`;
   const what = `${name}; ${group}/${version}, Kind=${textOf(object['kind'])}`;

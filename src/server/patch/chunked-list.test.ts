@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { ChunkedList } from './chunked-list.ts';
 
-test('does what an array does', () => {
+test('behaves like an array', () => {
   const step = fc.record({ at: fc.nat(3000), does: fc.constantFrom('insert', 'remove', 'set') });
   fc.assert(
     fc.property(fc.nat(2000), fc.array(step, { maxLength: 300 }), (length, steps) => {

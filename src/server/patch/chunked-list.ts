@@ -1,6 +1,6 @@
 const chunkSize = 512;
 
-/** A list that takes and gives up items anywhere: each step costs a chunk and not the list. */
+/** A list with cheap insertion and removal at any index: each costs a chunk instead of the whole list. */
 export class ChunkedList {
   readonly #chunks: unknown[][] = [];
   #length: number;

@@ -12,7 +12,7 @@ export interface Conflict {
   readonly fields: FieldSet;
 }
 
-/** The answer to an apply that would take fields from others without being told to. */
+/** The error for an apply without `force` that would take fields from other managers. */
 export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const byOwner = conflicts
     .toSorted((left, right) => (identityOf(left.owner) < identityOf(right.owner) ? -1 : 1))
@@ -28,7 +28,7 @@ export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   return failure({ code: 409, reason: 'Conflict', message: messageOf(shown, count), details: { causes } });
 }
 
-/** Conflicts that an answer lists; it counts all. */
+/** The maximum number of conflicts in an error, which counts all of them. */
 const maxShown = 100;
 
 function firstOf(byOwner: readonly OwnerPaths[], count: number): readonly OwnerPaths[] {

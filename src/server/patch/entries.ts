@@ -1,18 +1,18 @@
-// The list `metadata.managedFields`: reading it from a request, its order, and its limit.
+// The list `metadata.managedFields`: parsing, order and limit.
 
 import type { ManagedFieldsEntry } from '../../api/metadata.ts';
-import { isEmptyObject } from './json-value.ts';
+import { isEmptyObject } from '../../api/schema/json-object.ts';
 import { parseFields } from './fields/fields-v1.ts';
 import type { FieldSet } from './fields/set.ts';
 import { isEmptySet, unionOf } from './fields/set.ts';
 import { ordered } from './fields/fields-v1.ts';
 
-/** An entry whose fields have been read. */
+/** An entry with parsed fields. */
 export interface Entry extends ManagedFieldsEntry {
   readonly fieldsV1: FieldSet;
 }
 
-/** Who writes: together with the operation this names an entry. */
+/** The writer of an entry; together with the operation it identifies the entry. */
 export interface Writer {
   readonly manager: string;
   readonly apiVersion: string;
@@ -23,12 +23,12 @@ export interface Writer {
 const maxUpdaters = 10;
 const ancientManager = 'ancient-changes';
 
-/** What we have stored ourselves, which needs no checks. */
+/** The stored entries, which need no validation. */
 export const storedEntries = (entries: readonly ManagedFieldsEntry[] | undefined): readonly Entry[] =>
-  // The cast stands where stored bytes become objects: only `encode` writes this list.
+  // Only `encode` writes this list.
   (entries ?? []) as readonly Entry[];
 
-/** What a request sent; undefined where any entry is not valid. */
+/** The entries of a request; undefined if any of them is invalid. */
 export function parseEntries(entries: readonly ManagedFieldsEntry[]): Entry[] | undefined {
   const parsed = new Map<string, Entry>();
   for (const entry of entries) {
@@ -41,14 +41,14 @@ export function parseEntries(entries: readonly ManagedFieldsEntry[]): Entry[] | 
   return [...parsed.values()];
 }
 
-/** Whether a request asks to forget all managers: it sent `[]` or `[{}]`. */
+/** Whether a request clears all managers with `[]` or `[{}]`. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | null | undefined): boolean {
   if (entries === undefined || entries === null) return false;
   const [first] = entries;
   return first === undefined || (entries.length === 1 && isEmptyObject(first));
 }
 
-/** A new entry, with its properties in the order of Kubernetes' own. */
+/** A new entry, with its properties in the order of Kubernetes. */
 export function entryOf(
   { manager, apiVersion, subresource }: Writer,
   operation: 'Apply' | 'Update',
@@ -65,7 +65,7 @@ export function entryOf(
   };
 }
 
-/** What names an entry: appliers have one for all versions. Conflicts are listed in the order of this text. */
+/** The identity of an entry; an applier has one for all versions. Conflicts are sorted by this text. */
 export function identityOf({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {
   return JSON.stringify({
     manager,
@@ -75,14 +75,14 @@ export function identityOf({ manager, operation, apiVersion, subresource }: Mana
   });
 }
 
-/** Whether an entry is the one of a writer. */
+/** Whether an entry belongs to a writer. */
 export const isEntryOf = (entry: Entry, writer: Writer, operation: 'Apply' | 'Update'): boolean =>
   entry.manager === (writer.manager === '' ? 'unknown' : writer.manager) &&
   entry.operation === operation &&
   (entry.subresource ?? '') === writer.subresource &&
   (operation === 'Apply' || entry.apiVersion === writer.apiVersion);
 
-/** The list as it is stored: without entries that own nothing, in order; undefined where it is empty. */
+/** The list to store: sorted and without empty entries; undefined if it is empty. */
 export function encode(entries: readonly Entry[]): readonly Entry[] | undefined {
   const owning = entries.filter(({ fieldsV1 }) => !isEmptySet(fieldsV1));
   if (owning.length === 0) return undefined;
@@ -103,7 +103,7 @@ const compareEntries = (left: Entry, right: Entry): number =>
 
 const compareText = (left = '', right = ''): number => (left === right ? 0 : left < right ? -1 : 1);
 
-/** Merges the oldest updaters of each version into one where there are more than ten. */
+/** Merges the oldest updaters of each version into one entry if there are more than ten. */
 export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
   const updaters = entries.filter(({ operation }) => operation === 'Update');
   if (updaters.length <= maxUpdaters) return entries;
@@ -113,7 +113,7 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
 
   const remaining = new Map(entries.map((entry) => [identityOf(entry), entry]));
   const firstOf = new Map<string, Entry>();
-  /** identity → what is merged into its entry, united at the end */
+  /** identity → the sets that are merged into its entry at the end */
   const parts = new Map<string, FieldSet[]>();
   let count = updaters.length;
   for (const entry of oldestFirst) {
@@ -121,7 +121,7 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
     const version = entry.apiVersion ?? '';
     const first = firstOf.get(version);
     if (first === undefined) {
-      // Alone in its version so far: there is nothing to merge it with yet.
+      // The first of its version: there is nothing to merge it with yet.
       firstOf.set(version, entry);
       continue;
     }

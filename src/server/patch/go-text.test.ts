@@ -12,7 +12,7 @@ suite('a value as Go prints it', () => {
   ];
   for (const [value, want] of table) test(want, () => assert.equal(printGo(value), want));
 
-  test('is cut when it is too long', () => {
+  test('truncates long values', () => {
     const long = 'x'.repeat(100_000);
     let nested: unknown = long;
     for (let depth = 0; depth < 400; depth++) nested = depth % 2 === 0 ? [nested] : { a: nested };

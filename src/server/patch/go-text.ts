@@ -1,12 +1,13 @@
-// Some of Kubernetes' messages show values as Go prints them.
+// Prints values as Go does, for some of Kubernetes' messages.
 
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { truncate } from '../../api/text.ts';
-import { isList, isObject } from './json-value.ts';
+import { isList } from './json-value.ts';
 
-/** The longest value that a message shows. */
+/** The maximum length of a value in a message. */
 const maxPrinted = 4096;
 
-/** A JSON value as Go's %v prints it; what is too long to be read is cut. */
+/** A JSON value as Go's %v prints it; long values are truncated. */
 export function printGo(value: unknown): string {
   const printer = { text: '' };
   print(value, printer);
@@ -22,7 +23,7 @@ function print(value: unknown, printer: Printer): void {
     printer.text += '[';
     printAll(value, printer, (item) => print(item, printer));
     printer.text += ']';
-  } else if (isObject(value)) {
+  } else if (isJsonObject(value)) {
     printer.text += 'map[';
     const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
     printAll(fields, printer, ([key, below]) => {
@@ -37,7 +38,7 @@ function print(value: unknown, printer: Printer): void {
   }
 }
 
-/** Prints items with spaces between them, until the text is long enough. */
+/** Prints items separated by spaces, until the text is long enough. */
 function printAll<T>(items: readonly T[], printer: Printer, printItem: (item: T) => void): void {
   for (const [index, item] of items.entries()) {
     if (printer.text.length > maxPrinted) return;
@@ -50,7 +51,7 @@ function printAll<T>(items: readonly T[], printer: Printer, printItem: (item: T)
 export function goTypeOf(value: unknown): string {
   if (value === null) return '<nil>';
   if (isList(value)) return '[]interface {}';
-  if (isObject(value)) return 'map[string]interface {}';
+  if (isJsonObject(value)) return 'map[string]interface {}';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 }

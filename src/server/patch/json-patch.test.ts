@@ -20,7 +20,7 @@ describe('operations', () => {
     { name: 'append', patch: [{ op: 'add', path: '/a/-', value: 9 }], want: { ...list, a: [1, 2, 3, 9] } },
     { name: 'add at the end', patch: [{ op: 'add', path: '/a/3', value: 9 }], want: { ...list, a: [1, 2, 3, 9] } },
     { name: 'replace everything', patch: [{ op: 'replace', path: '', value: { n: 1 } }], want: { n: 1 } },
-    // Where Kubernetes is more lenient than RFC 6902.
+    // Kubernetes is more lenient than RFC 6902 here.
     { name: 'replace what is not there', patch: [{ op: 'replace', path: '/d', value: 1 }], want: { ...list, d: 1 } },
     { name: 'add no value', patch: [{ op: 'add', path: '/d' }], want: { ...list, d: null } },
     { name: 'copy what is not there', patch: [{ op: 'copy', from: '/x', path: '/d' }], want: { ...list, d: null } },
@@ -92,7 +92,7 @@ describe('operations', () => {
   }
 });
 
-describe('a patch is refused', () => {
+describe('rejects a patch', () => {
   const document = { a: [1], b: { c: 'x' } };
   const rejected = {
     code: 422,
@@ -127,13 +127,13 @@ describe('a patch is refused', () => {
     });
   }
 
-  test('where it is none', () => {
+  test('that is not a list of operations', () => {
     const message = 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp';
     assert.deepEqual(refusal(document, { op: 'add' }), { code: 400, reason: 'BadRequest', message });
     assert.equal(refusal(document, [1]).code, 400);
   });
 
-  test('where it is too long', () => {
+  test('with too many operations', () => {
     const operation = { op: 'test', path: '/b/c', value: 'x' };
     assert.deepEqual(patched(document, Array(10_000).fill(operation)), document);
     assert.deepEqual(refusal(document, Array(10_001).fill(operation)), {
@@ -143,7 +143,7 @@ describe('a patch is refused', () => {
     });
   });
 
-  test('where it copies too much', () => {
+  test('that copies too much', () => {
     const doubling = Array(30).fill({ op: 'copy', from: '', path: '/a/-' });
     assert.deepEqual(refusal(document, doubling), rejected);
   });
@@ -169,7 +169,7 @@ function refusal(document: JsonObject, patch: unknown): { code: unknown; reason:
   return assert.fail('nothing was refused');
 }
 
-describe('an oracle agrees', () => {
+describe('agrees with an oracle', () => {
   const key = fc.constantFrom('a', 'b', 'c/d', 'e~f');
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -190,7 +190,7 @@ describe('an oracle agrees', () => {
     );
   });
 
-  test('on operations at random', () => {
+  test('on random operations', () => {
     const token = fc.constantFrom('a', 'b', 'c~1d', 'e~0f', '0', '1', '-');
     const pointer = fc.array(token, { minLength: 1, maxLength: 3 }).map((tokens) => `/${tokens.join('/')}`);
     const operation = fc.oneof(
@@ -201,7 +201,7 @@ describe('an oracle agrees', () => {
     fc.assert(
       fc.property(document, operation, (before, patch) => {
         const ours = attempt(before, [patch]);
-        // The oracle does some things that RFC 6902 forbids, and Kubernetes others: the tables above have them.
+        // The oracle and Kubernetes deviate from RFC 6902 in different cases, which the tables above test.
         fc.pre(ours !== undefined);
         const theirs = structuredClone(before);
         fc.pre(applyPatch(theirs, [structuredClone(patch)])[0] === null);

@@ -1,7 +1,8 @@
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
-import { equalJson, isList, isObject } from './json-value.ts';
+import { equalJson, isList } from './json-value.ts';
 import { ChunkedList } from './chunked-list.ts';
 
 const maxOperations = 10_000;
@@ -10,32 +11,32 @@ const maxCopiedBytes = 3 * 1024 * 1024;
 /** A list is an array until an operation writes to it. */
 type Container = readonly unknown[] | ChunkedList | Record<string, unknown>;
 
-/** Where a pointer ends: the container and the key in it. `container` is undefined for the whole document. */
+/** The target of a pointer: a container and the key in it. `container` is undefined for the whole document. */
 interface Location<T> {
   readonly container: T | undefined;
   readonly key: string;
 }
 
-/** What the operations of one patch share. */
+/** The state of one patch. */
 interface Run {
   document: unknown;
-  /** The objects that are copies of this run, and may be written to; so may every `LongList`. */
+  /** The objects that this run has copied and may modify, as it may every `ChunkedList`. */
   readonly owned: WeakSet<object>;
   copiedBytes: number;
 }
 
 /**
- * Applies a JSON patch (RFC 6902). The document and the body stay as they are: an operation copies the containers on its
- * path, each once in a run. Yields between operations, so that the caller decides how many run in one go.
+ * Applies a JSON patch (RFC 6902) without modifying the document or the body: an operation copies the containers on its
+ * path, each once per run. Yields between operations, so that the caller can pause.
  */
 export function* applyJsonPatch(document: JsonObject, body: unknown): Generator<void, unknown> {
   if (!isList(body)) throw undecodable(body);
-  for (const operation of body) if (!isObject(operation)) throw undecodable(operation, 'handlers.jsonPatchOp');
+  for (const operation of body) if (!isJsonObject(operation)) throw undecodable(operation, 'handlers.jsonPatchOp');
   if (body.length > maxOperations) throw tooManyOperations(body.length);
 
   const run: Run = { document, owned: new WeakSet(), copiedBytes: 0 };
   for (const operation of body) {
-    if (isObject(operation)) applyOperation(run, operation);
+    if (isJsonObject(operation)) applyOperation(run, operation);
     yield;
   }
   return plain(run, run.document);
@@ -92,7 +93,7 @@ function remove(run: Run, path: readonly string[]): unknown {
 
 function copy(run: Run, from: readonly string[], path: readonly string[]): void {
   const value = valueAt(run, from);
-  // Copies of copies double the document with every operation.
+  // Repeated copies can double the document with every operation.
   run.copiedBytes += Buffer.byteLength(JSON.stringify(value));
   if (run.copiedBytes > maxCopiedBytes) throw rejected();
   add(run, path, value);
@@ -106,7 +107,7 @@ function test(run: Run, path: readonly string[], operation: JsonObject): void {
 function pointerOf(operation: JsonObject, field: 'path' | 'from'): string[] {
   const pointer = operation[field];
   if (typeof pointer !== 'string' || (pointer !== '' && !pointer.includes('/'))) throw rejected();
-  // What stands before the first slash is not looked at, in Kubernetes' library.
+  // Kubernetes' library ignores text before the first slash.
   return pointer
     .split('/')
     .slice(1)
@@ -125,7 +126,7 @@ function read(document: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** What is at a path, to keep; null where its last key is missing, so that a test for null proves absence. */
+/** The value at a path; null if its last key is missing, so that a test for null succeeds. */
 function valueAt(run: Run, path: readonly string[]): unknown {
   const { container, key } = locate(run.document, path);
   if (container === undefined) return plain(run, run.document);
@@ -141,7 +142,7 @@ function locate(document: unknown, path: readonly string[]): Location<Container>
   return { container, key };
 }
 
-/** The same, where the container may be written to: those on the path are copied unless they are copies already. */
+/** Like `locate`, but copies the containers on the path that this run does not own yet. */
 function locateOwned(run: Run, path: readonly string[]): Location<ChunkedList | Record<string, unknown>> {
   const key = path.at(-1);
   if (key === undefined) return { container: undefined, key: '' };
@@ -165,10 +166,10 @@ function own(run: Run, value: unknown): ChunkedList | Record<string, unknown> {
   return copied;
 }
 
-/** A value as plain JSON that no later operation writes to. */
+/** A copy as plain JSON, which later operations do not modify. */
 function plain(run: Run, value: unknown): unknown {
   if (value instanceof ChunkedList) return value.toArray().map((item) => plain(run, item));
-  if (!isObject(value) || !run.owned.has(value)) return value;
+  if (!isJsonObject(value) || !run.owned.has(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, below]) => [key, plain(run, below)]));
 }
 
@@ -188,7 +189,7 @@ function put(container: ChunkedList | Record<string, unknown>, key: string, valu
   else define(container, key, value);
 }
 
-/** The index a token names, from the end if negative; `beyond` is 1 where one past the end is allowed. */
+/** The index of a token, from the end if negative; `beyond` is 1 if one past the end is allowed. */
 function indexIn(items: { readonly length: number }, token: string, beyond: 0 | 1): number {
   const size = items.length + beyond;
   const index = /^[+-]?\d+$/.test(token) ? Number(token) : Infinity;
@@ -196,7 +197,7 @@ function indexIn(items: { readonly length: number }, token: string, beyond: 0 | 
   return index < 0 ? index + size : index;
 }
 
-/** Sets an own property, even where the key is `__proto__`, to which an assignment would give another meaning. */
+/** Sets an own property, also for the key `__proto__`, which an assignment would interpret as the prototype. */
 function define(object: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -213,7 +214,7 @@ const jsonTypeOf = (value: unknown): string => {
 const tooManyOperations = (count: number): StatusError =>
   entityTooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${count}`);
 
-/** An operation that cannot be done. Kubernetes does not say which. */
+/** The error for an operation that fails, which Kubernetes does not name. */
 const rejected = (): StatusError =>
   failure({
     code: 422,

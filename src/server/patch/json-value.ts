@@ -1,30 +1,22 @@
-/** A JSON object. Keys come from users: read them with `own`, since `__proto__` is a legal ConfigMap key. */
+import { isJsonObject } from '../../api/schema/json-object.ts';
+
+/** A JSON object. Read keys that come from users with `own`, since `__proto__` is a valid key. */
 export interface JsonObject {
   readonly [key: string]: unknown;
 }
 
-/** Whether a JSON value is an object, and not a list or null. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Whether a JSON value is a list; unlike `Array.isArray` it leaves the items unknown. */
+/** Whether a JSON value is a list; unlike `Array.isArray` it narrows to unknown items. */
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** The object's own property, never one that every object inherits. */
+/** The object's own property, never an inherited one. */
 export const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
-
-/** Whether an object has no own properties. */
-export function isEmptyObject(object: object): boolean {
-  for (const key in object) if (Object.hasOwn(object, key)) return false;
-  return true;
-}
 
 /** Whether two JSON values are equal; the order of keys does not count. */
 export function equalJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
   if (isList(left) || isList(right)) return isList(left) && isList(right) && equalLists(left, right);
-  return isObject(left) && isObject(right) && equalObjects(left, right);
+  return isJsonObject(left) && isJsonObject(right) && equalObjects(left, right);
 }
 
 function equalLists(left: readonly unknown[], right: readonly unknown[]): boolean {

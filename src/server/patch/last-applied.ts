@@ -1,6 +1,7 @@
-// The annotation in which `kubectl apply` without --server-side keeps what it sent. An apply by the manager `kubectl` takes
-// over from it and keeps it up to date, so that users can change sides without conflicts.
+// The annotation in which `kubectl apply` without --server-side stores the configuration. A server-side apply by the
+// manager `kubectl` reads and updates it, so that users can migrate in both directions without conflicts.
 
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { parseJson } from '../../api/schema/json.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { compare } from './fields/compare.ts';
@@ -9,7 +10,7 @@ import { difference, emptySet, union } from './fields/set.ts';
 import { toFieldSet } from './fields/to-set.ts';
 import { typeErrors } from './fields/typed.ts';
 import type { JsonObject } from './json-value.ts';
-import { isList, isObject, own } from './json-value.ts';
+import { isList, own } from './json-value.ts';
 
 export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -18,7 +19,7 @@ export const kubectl = 'kubectl';
 
 const maxAnnotationBytes = 256 * 1024;
 
-/** The fields that client-side apply still holds: last applied, and with the same value in the live object. */
+/** The fields that client-side apply owns: last applied, and with the same value in the live object. */
 export function fieldsFromLastApplied(live: JsonObject, schema: StructSchema, apiVersion: string): FieldSet {
   const lastApplied = parse(own(annotationsOf(live), lastAppliedAnnotation));
   if (lastApplied === undefined || lastApplied['apiVersion'] !== apiVersion) return emptySet;
@@ -31,14 +32,14 @@ function parse(text: unknown): JsonObject | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   try {
     const { value } = parseJson(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
-    // The annotation is anybody's to write; what is no JSON records nothing.
+    // Any client can write the annotation; invalid JSON is ignored.
     return undefined;
   }
 }
 
-/** The object with the annotation, where it has one, set to the configuration just applied. */
+/** Sets the annotation, if the object has it, to the applied configuration. */
 export function refreshLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   const present = own(annotations, lastAppliedAnnotation);
@@ -50,11 +51,11 @@ export function refreshLastApplied(object: JsonObject, config: JsonObject): Json
 
 function printConfiguration(config: JsonObject): string {
   const { [lastAppliedAnnotation]: _, ...others } = annotationsOf(config);
-  const hasAnnotations = isObject(config['metadata']) && isObject(config['metadata']['annotations']);
+  const hasAnnotations = isJsonObject(config['metadata']) && isJsonObject(config['metadata']['annotations']);
   return `${printSorted(hasAnnotations ? withAnnotations(config, others) : config)}\n`;
 }
 
-/** JSON as Go writes it: keys sorted, and markup escaped. */
+/** JSON as Go prints it: with sorted keys and escaped markup. */
 function printSorted(value: unknown): string {
   return JSON.stringify(sorted(value)).replace(
     /[<>&\u2028\u2029]/g,
@@ -64,20 +65,20 @@ function printSorted(value: unknown): string {
 
 function sorted(value: unknown): unknown {
   if (isList(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).map(([key, below]) => [key, sorted(below)] as const);
   return Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function annotationsOf(object: JsonObject): JsonObject {
   const metadata = object['metadata'];
-  const annotations = isObject(metadata) ? metadata['annotations'] : undefined;
-  return isObject(annotations) ? annotations : {};
+  const annotations = isJsonObject(metadata) ? metadata['annotations'] : undefined;
+  return isJsonObject(annotations) ? annotations : {};
 }
 
 function withAnnotations(object: JsonObject, annotations: JsonObject): JsonObject {
   const metadata = object['metadata'];
-  return { ...object, metadata: { ...(isObject(metadata) ? metadata : {}), annotations } };
+  return { ...object, metadata: { ...(isJsonObject(metadata) ? metadata : {}), annotations } };
 }
 
 const bytesOf = (annotations: JsonObject): number =>

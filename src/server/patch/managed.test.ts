@@ -23,7 +23,7 @@ const web: Service = {
 const track = (live: Service | undefined, next: Service, options: Partial<Update> = {}) =>
   trackUpdate({ schema: service, live, next, manager: 'alice', apiVersion: 'v1', now, resetFields, ...options });
 
-/** The object with the managers that a write of it leaves. */
+/** The object with its managers after a write. */
 const written = (live: Service | undefined, next: Service, options: Partial<Update> = {}): Service =>
   withManagedFields(next, track(live, next, options));
 
@@ -46,22 +46,22 @@ const createdFields = {
 const nodePort: Service = { ...created, spec: { ...created.spec, type: 'NodePort' } };
 
 describe('a create', () => {
-  test('owns all that was sent', () => {
+  test('owns all fields that were sent', () => {
     assert.deepEqual(created.metadata.managedFields, [entry('alice', createdFields)]);
   });
 
-  test('through a subresource says so, and an unnamed manager is unknown', () => {
+  test('through a subresource records it, and an empty manager is unknown', () => {
     const [first] =
       track(undefined, web, { subresource: 'status', manager: '', resetFields: fieldSetOf(['spec']) }) ?? [];
     assert.deepEqual(first, entry('unknown', { 'f:metadata': createdFields['f:metadata'] }, { subresource: 'status' }));
   });
 
-  test('of nothing owns nothing', () => {
+  test('of an empty object owns nothing', () => {
     const bare: Service = { metadata: { name: 'web' }, spec: {}, status: { loadBalancer: {} } };
     assert.equal(track(undefined, bare), undefined);
   });
 
-  test('may bring managers along', () => {
+  test('keeps the managers that were sent', () => {
     const sent = withManagedFields(web, [entry('before', { 'f:spec': { 'f:type': {}, 'f:clusterIP': {} } })]);
     assert.deepEqual(track(undefined, sent), [
       entry('alice', createdFields),
@@ -71,23 +71,23 @@ describe('a create', () => {
 });
 
 describe('an update', () => {
-  test('that changes nothing keeps the list itself', () => {
+  test('without changes returns the same list', () => {
     assert.equal(track(created, structuredClone(created), { now: later }), created.metadata.managedFields);
     assert.equal(track(created, web, { now: later, manager: 'bob' }), created.metadata.managedFields);
   });
 
-  test('takes over what it changes', () => {
+  test('owns the fields that it changes', () => {
     assert.deepEqual(track(created, nodePort, { manager: 'bob', now: later }), [
       entry('alice', { ...createdFields, 'f:spec': { 'f:ports': createdFields['f:spec']['f:ports'] } }),
       entry('bob', { 'f:spec': { 'f:type': {} } }, { time: later }),
     ]);
   });
 
-  test('by the same manager moves its time only when it changes something', () => {
+  test('by the same manager updates its time only if it changes something', () => {
     assert.deepEqual(track(created, nodePort, { now: later }), [entry('alice', createdFields, { time: later })]);
   });
 
-  test('that only removes leaves times alone', () => {
+  test('that only removes fields keeps the times', () => {
     const { type: _, ...spec } = created.spec;
     assert.deepEqual(track(created, { ...created, spec }, { manager: 'bob', now: later }), [
       entry('alice', { ...createdFields, 'f:spec': { 'f:ports': createdFields['f:spec']['f:ports'] } }),
@@ -103,16 +103,16 @@ describe('an update', () => {
     );
   });
 
-  test('does not start to track an object that nobody tracked', () => {
+  test('does not start to track an untracked object', () => {
     assert.equal(track(web, { ...web, spec: { type: 'NodePort' } }), undefined);
   });
 
-  test('in another version is another entry', () => {
+  test('in another version has another entry', () => {
     const [, second] = track(created, nodePort, { apiVersion: 'v2', now: later }) ?? [];
     assert.deepEqual(second, entry('alice', { 'f:spec': { 'f:type': {} } }, { apiVersion: 'v2', time: later }));
   });
 
-  test('survives items that have no name', () => {
+  test('accepts items without keys', () => {
     const next: Service = JSON.parse(JSON.stringify(created).replace('[{"port":80,"protocol":"TCP"}]', '[null]'));
     assert.equal(track(created, next), created.metadata.managedFields);
   });
@@ -159,14 +159,14 @@ describe('managers sent by a client', () => {
     assert.equal(track(created, next, { subresource: 'status' }), created.metadata.managedFields);
   });
 
-  test('are taken over from, too', () => {
+  test('lose the fields that the update changes', () => {
     const next = withManagedFields(nodePort, mine);
     assert.deepEqual(track(created, next, { manager: 'bob' }), [entry('bob', { 'f:spec': { 'f:type': {} } })]);
   });
 });
 
 describe('the list', () => {
-  test('has appliers first, then goes by time, manager, version and subresource', () => {
+  test('is sorted by operation, time, manager, version and subresource', () => {
     const set = { 'f:spec': { 'f:clusterIP': {} } };
     const sorted = [
       entry('z', set, { operation: 'Apply', time: later }),
@@ -200,12 +200,12 @@ describe('the list', () => {
 });
 
 describe('settled managers', () => {
-  test('are the stored ones where only times differ', () => {
+  test('are the stored ones if only times differ', () => {
     const next = withManagedFields(created, [entry('alice', createdFields, { time: later })]);
     assert.equal(settledManagedFields(created, next), created.metadata.managedFields);
   });
 
-  test('are the new ones where anything else does', () => {
+  test('are the new ones if anything else differs', () => {
     const entries = [entry('alice', createdFields, { time: later })];
     const next = withManagedFields(nodePort, entries);
     assert.equal(settledManagedFields(created, next), entries);

@@ -11,8 +11,7 @@ import {
   parseEntries,
   storedEntries,
 } from './entries.ts';
-import { compare } from './fields/compare.ts';
-import { createdFields } from './fields/created.ts';
+import { compare, createdFields } from './fields/compare.ts';
 import { ItemError } from './fields/items.ts';
 import type { FieldSet } from './fields/set.ts';
 import { difference, emptySet, fieldSetOf, isEmptySet, union } from './fields/set.ts';
@@ -20,7 +19,7 @@ import { structShapeOf } from './fields/shape.ts';
 import type { JsonObject } from './json-value.ts';
 import { equalJson } from './json-value.ts';
 
-/** Fields that nobody owns, since the server sets them or they name the object. */
+/** Fields that no manager owns, since the server sets them or they identify the object. */
 export const neverOwned: FieldSet = fieldSetOf(
   ['apiVersion'],
   ['kind'],
@@ -40,7 +39,7 @@ export interface Update {
   readonly schema: StructSchema;
   /** The stored object; undefined on create. */
   readonly live: ApiObject | undefined;
-  /** What the client sent, decoded and defaulted, before the server sets anything on its own. */
+  /** The object of the client, decoded and defaulted, before the server sets further fields. */
   readonly next: ApiObject;
   readonly manager: string;
   readonly apiVersion: string;
@@ -48,14 +47,14 @@ export interface Update {
   readonly subresource?: string;
   /** RFC 3339, whole seconds. */
   readonly now: string;
-  /** Fields that this endpoint leaves as they are, and which a write here therefore never owns; see `fieldSetOf`. */
+  /** Fields that a write through this subresource never changes, and therefore never owns; see `resetFieldsOf`. */
   readonly resetFields?: FieldSet;
 }
 
 /**
- * The `metadata.managedFields` of an object after a create, an update or a patch; undefined for none. The writer takes
- * over everything it changed; the stored list itself is returned where it changed nothing. Never fails: where ownership
- * cannot be told, it stays as it was.
+ * The `metadata.managedFields` of an object after a create, an update or a patch; undefined for none. The writer becomes
+ * the manager of every field that it changed; the stored list itself is returned if it changed nothing. Never fails: if
+ * the owners cannot be determined, they are kept.
  */
 export function trackUpdate(update: Update): readonly ManagedFieldsEntry[] | undefined {
   const stored = update.live?.metadata.managedFields;
@@ -70,13 +69,13 @@ export function trackUpdate(update: Update): readonly ManagedFieldsEntry[] | und
   }
 }
 
-// Tracking starts with an object's life or with its first apply, never in between.
+// Tracking starts when an object is created or first applied, never in between.
 function trackCreate(update: Update): readonly Entry[] | undefined {
   const fields = changesOf(update).gained;
   return isEmptySet(fields) ? undefined : [entryOf(writerOf(update), 'Update', { time: update.now, fields })];
 }
 
-/** The entries to start from: those sent, where they are valid, else the stored ones. */
+/** The sent entries if they are valid, else the stored ones. */
 function knownEntries(
   stored: readonly ManagedFieldsEntry[] | undefined,
   sent: readonly ManagedFieldsEntry[] | undefined,
@@ -84,13 +83,13 @@ function knownEntries(
 ): readonly Entry[] {
   if (subresource !== '' || sent === undefined || sent === null || sent === stored) return storedEntries(stored);
   if (isReset(sent)) return [];
-  // Most clients send back what they have read.
+  // Most clients send the entries that they have read.
   if (equalJson(sent, stored)) return storedEntries(stored);
   const parsed = parseEntries(sent);
   return parsed === undefined || parsed.length === 0 ? storedEntries(stored) : parsed;
 }
 
-/** The entries after the writer took over what it changed; the same list where it changed nothing. */
+/** The entries with the writer as manager of what it changed; the same list if it changed nothing. */
 function takeOver(entries: readonly Entry[], update: Update): readonly Entry[] | undefined {
   const { gained, lost } = changesOf(update);
   if (isEmptySet(gained) && isEmptySet(lost)) return entries;
@@ -124,7 +123,7 @@ function changesOf({ schema, live, next, resetFields = emptySet }: Update): Chan
 
 const writerOf = ({ manager, apiVersion, subresource = '' }: Update): Writer => ({ manager, apiVersion, subresource });
 
-/** The object with another list of managers. */
+/** The object with the given managers. */
 export function withManagedFields<T extends ApiObject>(
   object: T,
   entries: readonly ManagedFieldsEntry[] | undefined,
@@ -134,8 +133,8 @@ export function withManagedFields<T extends ApiObject>(
 }
 
 /**
- * The managers to store: `next`'s, or those of `live` where the two objects differ in nothing but the times of their
- * managers, so that such a write is no change.
+ * The managers to store: those of `next`, or those of `live` if the two objects differ only in the times of managers, so
+ * that such a write is not a change.
  */
 export function settledManagedFields(live: ApiObject, next: ApiObject): readonly ManagedFieldsEntry[] | undefined {
   const [stored, tracked] = [live.metadata.managedFields, next.metadata.managedFields];
@@ -144,7 +143,7 @@ export function settledManagedFields(live: ApiObject, next: ApiObject): readonly
   return isSame ? stored : tracked;
 }
 
-// Times also decide the order of entries.
+// By identity, since times also determine the order of entries.
 const withoutTimes = (entries: readonly ManagedFieldsEntry[]): JsonObject =>
   Object.fromEntries(entries.map((entry) => [identityOf(entry), { ...entry, time: '' }]));
 
@@ -153,5 +152,5 @@ function contentOf({ metadata, ...content }: ApiObject): unknown {
   return { ...content, metadata: rest };
 }
 
-/** An object of a kind, seen as the JSON it is. */
+/** An object as JSON. */
 export const asJson = (object: ApiObject): JsonObject => object as ApiObject & JsonObject;

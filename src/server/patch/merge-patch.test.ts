@@ -7,7 +7,7 @@ import { isStatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
-// The examples of RFC 7386, appendix A, as members of one object.
+// The examples of RFC 7386, appendix A, as fields of one object.
 describe('merge patch', () => {
   const cases: { document: JsonObject; patch: JsonObject; want: unknown }[] = [
     { document: { a: 'b' }, patch: { a: 'c' }, want: { a: 'c' } },
@@ -40,7 +40,7 @@ describe('merge patch', () => {
     });
   }
 
-  test('applied twice is applied once', () => {
+  test('is idempotent', () => {
     const json = fc.dictionary(fc.string({ maxLength: 2 }), fc.jsonValue({ maxDepth: 2 }), { noNullPrototype: true });
     fc.assert(
       fc.property(json, json, (document, patch) => {

@@ -1,11 +1,11 @@
 import { badRequest } from '../../api/errors.ts';
-import { setField } from '../../api/schema/json-object.ts';
+import { isJsonObject, setField } from '../../api/schema/json-object.ts';
 import type { JsonObject } from './json-value.ts';
-import { isObject, own } from './json-value.ts';
+import { own } from './json-value.ts';
 
 /** Applies a JSON merge patch (RFC 7386): null deletes, objects merge, everything else replaces. */
 export function applyMergePatch(document: JsonObject, body: unknown): JsonObject {
-  if (!isObject(body)) throw badRequest('Invalid JSON Patch');
+  if (!isJsonObject(body)) throw badRequest('Invalid JSON Patch');
   return mergeObject(document, body);
 }
 
@@ -19,6 +19,6 @@ function mergeObject(document: JsonObject, patch: JsonObject): JsonObject {
 }
 
 function mergeValue(value: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  return mergeObject(isObject(value) ? value : {}, patch);
+  if (!isJsonObject(patch)) return patch;
+  return mergeObject(isJsonObject(value) ? value : {}, patch);
 }

@@ -1,24 +1,19 @@
+import type { StatusError } from '../../api/errors.ts';
+import { failure } from '../../api/errors.ts';
 import type { Schema } from '../../api/schema/schema.ts';
+import { goTypeOf, printGo } from './go-text.ts';
 import type { JsonObject } from './json-value.ts';
-import { isList, isObject, own } from './json-value.ts';
-import {
-  listOfLists,
-  mixedTypes,
-  noItemMap,
-  noMergeKey,
-  noMergeKeyDeclared,
-  orderMismatch,
-  unknownPatchType,
-} from './strategic-errors.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
+import { isList, own } from './json-value.ts';
 
-/** Merges two objects by a schema; passed in, since objects and lists contain each other. */
+/** Merges two objects by a schema; passed in, since objects and lists are mutually recursive. */
 export type MergeObjects = (original: JsonObject, patch: JsonObject, schema: Schema | undefined) => JsonObject;
 
 /** The field by which the items of a list merge; undefined for scalars and for lists that do not merge. */
 export const mergeKeyOf = (schema: Schema | undefined): string | undefined =>
   schema?.type === 'list' ? schema.patch?.key : undefined;
 
-/** Merges a list of a patch into one of the object, or replaces it where the schema says no more. */
+/** Merges a list of a patch into one of the object, or replaces it if the schema has no patch strategy. */
 export function mergeLists(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -43,7 +38,7 @@ export function mergeLists(
 function holdsObjects(...lists: readonly (readonly unknown[])[]): boolean {
   let type: string | undefined;
   for (const item of lists.flat()) {
-    const itemType = isObject(item) ? 'object' : isList(item) ? 'list' : item === null ? 'null' : typeof item;
+    const itemType = isJsonObject(item) ? 'object' : isList(item) ? 'list' : item === null ? 'null' : typeof item;
     if (type === undefined && itemType === 'list') throw listOfLists();
     type ??= itemType;
     if (type !== itemType) throw mixedTypes(...lists);
@@ -52,11 +47,11 @@ function holdsObjects(...lists: readonly (readonly unknown[])[]): boolean {
 }
 
 function asItem(item: unknown): JsonObject {
-  if (!isObject(item)) throw noItemMap(item);
+  if (!isJsonObject(item)) throw noItemMap(item);
   return item;
 }
 
-/** Follows the items that hold a `$patch`: `delete` takes items out, `replace` leaves only what the patch has. */
+/** Applies the items with `$patch`: `delete` removes items, `replace` keeps only those of the patch. */
 function direct(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -92,26 +87,26 @@ function mergeItems(
     const key = keyOf(item, mergeKey);
     const place = places.get(key) ?? merged.length;
     places.set(key, place);
-    // Into nothing, so that the directives inside a new item are followed as well.
+    // New items are merged into an empty object, to apply the directives in them.
     merged[place] = merge(merged[place] ?? {}, item);
   }
   return merged;
 }
 
 interface Order {
-  /** The order wanted for what it names. */
+  /** The requested order; it may omit items. */
   readonly order: readonly unknown[];
-  /** The order in the object, by which the rest finds its place. */
+  /** The order in the object, which places the other items. */
   readonly server: readonly unknown[];
   readonly mergeKey: string | undefined;
 }
 
 /**
- * Sorts items as `order` has them. Those it does not name stay in the server's order, each before the first named item
- * that it preceded there.
+ * Sorts items by `order`. Items that are not in it keep the server's order, each before the first ordered item that it
+ * preceded there.
  */
 export function sortItems(items: readonly unknown[], { order, server, mergeKey }: Order): unknown[] {
-  if (mergeKey === undefined && items.some(isObject)) return [...items];
+  if (mergeKey === undefined && items.some(isJsonObject)) return [...items];
   const wanted = indexOf(order, mergeKey);
   const known = indexOf(server, mergeKey);
   const placed = items.map((item) => {
@@ -137,26 +132,26 @@ export function sortItems(items: readonly unknown[], { order, server, mergeKey }
 
 const compareNumbers = (left: number, right: number): number => (left === right ? 0 : left - right);
 
-/** Fails unless the items of a patch come in the order that it sets itself. */
+/** Throws a 422 unless the items of a patch are in the order that the patch itself sets. */
 export function checkOrder(patch: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
   if (order.length === 0) return;
   const orderKeys = order.map((item) => keyOf(item, mergeKey));
   let place = 0;
   for (const item of patch) {
-    if (isObject(item) && Object.hasOwn(item, '$patch')) continue;
+    if (isJsonObject(item) && Object.hasOwn(item, '$patch')) continue;
     const found = orderKeys.indexOf(keyOf(item, mergeKey), place);
     if (found < 0) throw orderMismatch(patch, order);
     place = found + 1;
   }
 }
 
-/** A list of scalars without some of them. */
+/** Removes scalars from a list. */
 export function deleteScalars(list: readonly unknown[], deleted: readonly unknown[]): unknown[] {
   const identities = new Set(deleted.map(identityOf));
   return list.filter((item) => !identities.has(identityOf(item)));
 }
 
-/** Key → place of its first item. */
+/** key → index of its first item */
 function indexOf(items: readonly unknown[], mergeKey: string | undefined): Map<string, number> {
   const places = new Map<string, number>();
   for (const [place, item] of items.entries()) {
@@ -168,11 +163,38 @@ function indexOf(items: readonly unknown[], mergeKey: string | undefined): Map<s
 
 function keyOf(item: unknown, mergeKey: string | undefined): string {
   if (mergeKey === undefined) return identityOf(item);
-  if (!isObject(item)) throw noItemMap(item);
+  if (!isJsonObject(item)) throw noItemMap(item);
   if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
   return identityOf(item[mergeKey]);
 }
 
-/** Tells scalars apart by type and value: no JSON begins as a string does here. */
+/** Identifies scalars by type and value: the prefix of strings does not occur in JSON. */
 const identityOf = (value: unknown): string =>
   typeof value === 'string' ? `'${value}` : (JSON.stringify(value) ?? '');
+
+/** Kubernetes does not report the reason. */
+const listOfLists = (): StatusError => invalidPatch('the server rejected our request due to an error in our request');
+
+// The following errors are a 500 in Kubernetes, although the client is at fault; the messages are the same.
+
+const noMergeKey = (item: unknown, key: string): StatusError =>
+  invalidPatch(`map: ${printGo(item)} does not contain declared merge key: ${key}`);
+
+const noItemMap = (item: unknown): StatusError =>
+  invalidPatch(`expected a map[string]interface {}, but received a ${goTypeOf(item)}`);
+
+export const unknownPatchType = (type: unknown, patch: JsonObject): StatusError =>
+  invalidPatch(`unknown patch type: ${printGo(type)} in map: ${printGo(patch)}`);
+
+const mixedTypes = (...lists: readonly (readonly unknown[])[]): StatusError =>
+  invalidPatch(`list element types are not identical: ${printGo(lists)}`);
+
+const noMergeKeyDeclared = (name: string): StatusError =>
+  invalidPatch(`cannot merge lists without merge key for ${name}`);
+
+const orderMismatch = (patch: readonly unknown[], order: readonly unknown[]): StatusError =>
+  invalidPatch(
+    `The order in patch list:\n${printGo(patch)}\n doesn't match $setElementOrder list:\n${printGo(order)}\n`,
+  );
+
+const invalidPatch = (message: string): StatusError => failure({ code: 422, reason: 'Invalid', message, details: {} });

@@ -233,7 +233,7 @@ describe('order', () => {
   ]);
 });
 
-describe('a patch is refused', () => {
+describe('rejected patches', () => {
   const document = { metadata: { labels: { a: '1' }, finalizers: ['a'] }, spec: { ports: [{ port: 80 }] } };
   const cases: { patch: unknown; schema?: StructSchema; code: number; message: string }[] = [
     { patch: [], code: 400, message: 'json: cannot unmarshal array into Go value of type map[string]interface {}' },
@@ -295,7 +295,7 @@ describe('a patch is refused', () => {
   }
 });
 
-describe('for all objects', () => {
+describe('properties', () => {
   const word = fc.constantFrom('a', 'b', 'c');
   const content = fc.record(
     {
@@ -307,7 +307,7 @@ describe('for all objects', () => {
     { requiredKeys: [], noNullPrototype: true },
   );
 
-  test('applied twice is applied once', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(content, content, (document, patch) => {
         const once = applyStrategicMergePatch(document, patch, pod);
@@ -316,7 +316,7 @@ describe('for all objects', () => {
     );
   });
 
-  test('a replacing patch gives what was sent', () => {
+  test('a patch with $patch: replace returns its fields', () => {
     fc.assert(
       fc.property(content, content, (document, wanted) => {
         assert.deepEqual(applyStrategicMergePatch(document, { ...wanted, $patch: 'replace' }, pod), wanted);
@@ -331,7 +331,7 @@ describe('for all objects', () => {
     );
   });
 
-  test('without lists it is a merge patch', () => {
+  test('equals a merge patch without lists', () => {
     const nested = fc.dictionary(
       word,
       fc.oneof(word, fc.constant(null), fc.dictionary(word, word, { noNullPrototype: true })),

@@ -1,19 +1,19 @@
+import type { StatusError } from '../../api/errors.ts';
 import { badRequest } from '../../api/errors.ts';
-import { setField } from '../../api/schema/json-object.ts';
+import { isJsonObject, setField } from '../../api/schema/json-object.ts';
 import type { Schema, StructSchema } from '../../api/schema/schema.ts';
 import type { JsonObject } from './json-value.ts';
-import { isList, isObject, own } from './json-value.ts';
-import { badElementOrder, badPrimitiveList, badRetainKeys, unknownPatchType } from './strategic-errors.ts';
-import { checkOrder, deleteScalars, mergeKeyOf, mergeLists, sortItems } from './strategic-lists.ts';
+import { isList, own } from './json-value.ts';
+import { checkOrder, deleteScalars, mergeKeyOf, mergeLists, sortItems, unknownPatchType } from './strategic-lists.ts';
 
 const patchDirective = '$patch';
 const retainKeysDirective = '$retainKeys';
 const orderDirective = '$setElementOrder';
 const deleteDirective = '$deleteFromPrimitiveList';
 
-/** Applies a strategic merge patch: a merge patch whose lists merge as the schema says, and which may hold directives. */
+/** Applies a strategic merge patch: a merge patch whose lists merge by the schema, and which may contain directives. */
 export function applyStrategicMergePatch(document: JsonObject, body: unknown, schema: StructSchema): JsonObject {
-  if (!isObject(body)) {
+  if (!isJsonObject(body)) {
     throw badRequest(
       `json: cannot unmarshal ${isList(body) ? 'array' : typeof body} into Go value of type map[string]interface {}`,
     );
@@ -24,7 +24,7 @@ export function applyStrategicMergePatch(document: JsonObject, body: unknown, sc
 /** Merges a patch into an object. Without a schema, lists are replaced. */
 function mergeObjects(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
   if (Object.hasOwn(patch, patchDirective)) return directedObject(patch);
-  // Items of lists hardly ever have directives, and there may be many of them.
+  // Fast path for the many list items without directives.
   if (!Object.keys(patch).some((key) => key.startsWith('$')))
     return mergeFields(original, Object.entries(patch), schema);
   const merged = new Map(Object.entries(original));
@@ -56,12 +56,12 @@ function directedObject({ [patchDirective]: directive, ...patch }: JsonObject): 
 }
 
 function mergeValues(original: unknown, patch: unknown, schema: Schema | undefined): unknown {
-  if (isObject(original) && isObject(patch)) return mergeObjects(original, patch, schema);
+  if (isJsonObject(original) && isJsonObject(patch)) return mergeObjects(original, patch, schema);
   if (isList(original) && isList(patch)) return mergeLists(original, patch, schema, mergeObjects);
   return withoutDirectives(patch);
 }
 
-/** `$retainKeys` lists all keys that may be left, for unions of which one member is set. */
+/** Applies `$retainKeys`, the list of all keys that are kept, for unions. */
 function retainKeys(merged: Map<string, unknown>, patch: Map<string, unknown>): void {
   if (!patch.has(retainKeysDirective)) return;
   const retained = patch.get(retainKeysDirective);
@@ -75,7 +75,7 @@ function retainKeys(merged: Map<string, unknown>, patch: Map<string, unknown>): 
   for (const key of merged.keys()) if (!keys.has(key)) merged.delete(key);
 }
 
-/** `$setElementOrder/F` says in which order the items of F are to be; F itself is merged first. */
+/** Applies `$setElementOrder/F`, the order of the items of F; F itself is merged first. */
 function orderLists(merged: Map<string, unknown>, patch: Map<string, unknown>, schema: Schema | undefined): void {
   for (const [directive, order] of patch) {
     if (!directive.startsWith(orderDirective)) continue;
@@ -97,7 +97,7 @@ function orderLists(merged: Map<string, unknown>, patch: Map<string, unknown>, s
   }
 }
 
-/** `$deleteFromPrimitiveList/F` lists scalars to take out of F. */
+/** Applies `$deleteFromPrimitiveList/F`, the scalars to remove from F. */
 function deletePrimitives(merged: Map<string, unknown>, patch: Map<string, unknown>): void {
   for (const [directive, values] of patch) {
     if (!directive.startsWith(deleteDirective)) continue;
@@ -112,10 +112,10 @@ function deletePrimitives(merged: Map<string, unknown>, patch: Map<string, unkno
 const fieldNamedBy = (directive: string, prefix: string): string | undefined =>
   directive.startsWith(`${prefix}/`) ? directive.slice(prefix.length + 1) : undefined;
 
-/** What a patch sets where nothing was: without nulls and directives; undefined where it only gives directions. */
+/** The value of a new field: without nulls and directives; undefined if it contains only directives. */
 function withoutDirectives(value: unknown): unknown {
   if (isList(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   if (Object.hasOwn(value, patchDirective)) return undefined;
   const kept = Object.entries(value)
     .filter(([key, below]) => below !== null && !isDirective(key))
@@ -131,3 +131,7 @@ function schemaAt(schema: Schema | undefined, key: string): Schema | undefined {
   if (schema?.type !== 'struct' || !Object.hasOwn(schema.fields, key)) return undefined;
   return schema.fields[key]?.schema;
 }
+
+const badPrimitiveList = (): StatusError => badRequest('invalid patch format of primitive list');
+const badRetainKeys = (): StatusError => badRequest('invalid patch format of retainKeys');
+const badElementOrder = (): StatusError => badRequest('invalid patch format of setElementOrder list');

@@ -4,13 +4,13 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { goWord } from '../../api/schema/mismatch.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
-import { isObject } from '../patch/json-value.ts';
 import type { JsonObject } from '../patch/json-value.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import type { ApiRequest } from '../reply.ts';
@@ -84,7 +84,7 @@ async function readConfiguration(
     }
     if (fieldValidation === 'Warn') for (const duplicate of duplicates) warnings.push(duplicate);
     if (value === null) return {};
-    if (isObject(value)) return value;
+    if (isJsonObject(value)) return value;
     const why = `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   } catch (error) {
@@ -111,7 +111,7 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
     return decode<ApiObject>(kind.schema, merged).object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const { namespace, name } = isObject(config['metadata']) ? config['metadata'] : {};
+    const { namespace, name } = isJsonObject(config['metadata']) ? config['metadata'] : {};
     const [space, called] = [namespace, name].map((part) => (typeof part === 'string' ? truncate(part) : ''));
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
     const what = `(${space}/${called}; ${type})`;
@@ -122,7 +122,7 @@ function asObject(merged: JsonObject, config: JsonObject, kind: Kind): ApiObject
 
 /** Throws a 409 if the configuration for an object that does not exist has a UID. */
 function rejectUid(config: JsonObject, resource: Resource, name: string): void {
-  const { uid = '' } = isObject(config['metadata']) ? config['metadata'] : {};
+  const { uid = '' } = isJsonObject(config['metadata']) ? config['metadata'] : {};
   if (uid === '' || uid === null) return;
   throw conflict(
     subjectOf(resource, name),

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json-value.ts';
-import { isList, isObject } from '../json-value.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
+import { isList } from '../json-value.ts';
 import { fieldElement, sortElements } from './element.ts';
 import { groupItems, itemElement } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
@@ -7,17 +8,17 @@ import { leaf, self } from './set.ts';
 import type { ItemsShape, SetShape, Shape, StructShape } from './shape.ts';
 import { undeclared } from './shape.ts';
 
-/** Everything in a value that was not there before, itself included; in the order of `fieldsV1`. */
+/** All fields of a new value including itself, in the order of `fieldsV1`. */
 export function allOf(value: unknown, shape: Shape): FieldSet {
   switch (shape.kind) {
     case 'leaf':
       return leaf;
     case 'struct':
-      return isObject(value) ? allOfStruct(value, shape) : leaf;
+      return isJsonObject(value) ? allOfStruct(value, shape) : leaf;
     case 'map':
-      return isObject(value) ? allOfMap(value, shape.values) : leaf;
+      return isJsonObject(value) ? allOfMap(value, shape.values) : leaf;
     case 'undeclared':
-      return isObject(value) ? allOfMap(value, undeclared) : leaf;
+      return isJsonObject(value) ? allOfMap(value, undeclared) : leaf;
     case 'set':
     case 'items':
       return isList(value) ? allOfList(value, shape) : leaf;
@@ -55,7 +56,7 @@ function allOfMap(object: JsonObject, values: Shape): FieldSet {
 
 function allOfList(list: readonly unknown[], shape: SetShape | ItemsShape): FieldSet {
   const set: FieldSetBuilder = { [self]: leaf };
-  // Most lists have one item, which needs neither grouping nor sorting.
+  // Fast path: a single item needs neither grouping nor sorting.
   if (list.length === 1) {
     set[itemElement(list[0], shape)] = shape.kind === 'set' ? leaf : allOf(list[0], shape.items);
     return set;

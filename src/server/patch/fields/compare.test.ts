@@ -7,8 +7,7 @@ import { service } from '../../../api/kinds/core/service/schema.ts';
 import { objectSchema } from '../../../api/metadata.ts';
 import { always, listMap, map, optional, setOf, string, struct } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
-import { compare } from './compare.ts';
-import { createdFields } from './created.ts';
+import { compare, createdFields } from './compare.ts';
 import { ordered, printPaths } from './fields-v1.ts';
 import { mergeConfiguration } from './merge.ts';
 import { removeFields } from './remove.ts';
@@ -130,7 +129,7 @@ describe('compare', () => {
     });
   }
 
-  test('leaves out what it is told to', () => {
+  test('ignores the fields in skip', () => {
     const before = { metadata: { name: 'a', labels: { a: '1' } }, spec: { title: 'a' } };
     const after = { metadata: { name: 'b', labels: { a: '2' } }, spec: { title: 'b' } };
     const { modified } = compare(before, after, thing, fieldSetOf(['metadata', 'name'], ['spec']));
@@ -166,7 +165,7 @@ describe('a configuration claims', () => {
   }
 });
 
-describe('for all objects', () => {
+describe('properties', () => {
   const word = fc.constantFrom('a', 'b', 'c', '__proto__');
   const spec = fc.record(
     {
@@ -184,7 +183,7 @@ describe('for all objects', () => {
   const extra = fc.dictionary(word, fc.constantFrom(1, 'x', null), { noNullPrototype: true });
   const anyThing: fc.Arbitrary<JsonObject> = fc.record({ spec, extra }, { requiredKeys: ['spec'] });
 
-  test('nothing differs from itself', () => {
+  test('an object equals itself', () => {
     fc.assert(
       fc.property(anyThing, (object) => {
         const { added, modified, removed } = compare(object, structuredClone(object), thing);
@@ -193,7 +192,7 @@ describe('for all objects', () => {
     );
   });
 
-  test('what one way adds, the other removes', () => {
+  test('fields that one direction adds, the other removes', () => {
     fc.assert(
       fc.property(anyThing, anyThing, (left, right) => {
         const [there, back] = [compare(left, right, thing), compare(right, left, thing)];
@@ -203,7 +202,7 @@ describe('for all objects', () => {
     );
   });
 
-  test('a create owns what differs from the empty object', () => {
+  test('a create owns the differences from the empty object', () => {
     fc.assert(
       fc.property(anyThing, (object) => {
         const { added, modified } = compare({ metadata: {}, spec: { title: '' } }, object, thing);
@@ -213,13 +212,13 @@ describe('for all objects', () => {
     );
   });
 
-  test('a merge holds all of the configuration, and removing the rest leaves the live object', () => {
+  test('a merge contains the configuration, and removing its additions restores the live object', () => {
     fc.assert(
       fc.property(anyThing, anyThing, (live, config) => {
         const merged = mergeConfiguration(live, config, thing);
         const { added, modified } = compare(merged, config, thing);
         assert.ok(isEmptySet(added));
-        // An empty container in the configuration does not empty the one it meets.
+        // An empty container in the configuration does not clear the live one.
         for (const path of printPaths(modified)) assert.match(path, /^\.(?:spec|extra)/);
         const back = removeFields(merged, compare(live, merged, thing).added, thing);
         assert.ok(isEmptySet(compare(live, back, thing).removed));
@@ -228,7 +227,7 @@ describe('for all objects', () => {
   });
 });
 
-test('a Service is taken apart as in Kubernetes', () => {
+test('a Service has the same fields as in Kubernetes', () => {
   const object = {
     apiVersion: 'v1',
     kind: 'Service',

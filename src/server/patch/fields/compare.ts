@@ -1,29 +1,31 @@
 import type { StructSchema } from '../../../api/schema/schema.ts';
+import { isEmptyObject, isJsonObject } from '../../../api/schema/json-object.ts';
 import type { JsonObject } from '../json-value.ts';
-import { equalJson, isEmptyObject, isList, isObject, own } from '../json-value.ts';
+import { equalJson, isList, own } from '../json-value.ts';
 import { allOf } from './added.ts';
 import { fieldElement } from './element.ts';
+import { ordered } from './fields-v1.ts';
 import { groupItems } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
-import { emptySet, isLeaf, leaf, nodeWithout } from './set.ts';
-import type { ItemsShape, SetShape, Shape, StructShape } from './shape.ts';
+import { emptySet, isEmptySet, isLeaf, leaf, nodeWithout, union } from './set.ts';
+import type { FieldShape, ItemsShape, SetShape, Shape, StructShape } from './shape.ts';
 import { structShapeOf, undeclared } from './shape.ts';
 
-/** How two objects differ. */
+/** The differences between two objects. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** How the values at one path differ: nodes of three sets, each undefined where nothing is in it. */
-export interface Change {
+/** The differences at one path: nodes of three sets, each undefined if empty. */
+interface Change {
   added?: FieldSet;
   modified?: FieldSet;
   removed?: FieldSet;
 }
 
-/** Compares two objects of a kind. Nothing below a member of `skip` is looked at. */
+/** Compares two objects of a kind, ignoring everything below the members of `skip`. */
 export function compare(before: JsonObject, after: JsonObject, schema: StructSchema, skip = emptySet): Comparison {
   const change = compareStructs(before, after, structShapeOf(schema), skip);
   return {
@@ -33,8 +35,8 @@ export function compare(before: JsonObject, after: JsonObject, schema: StructSch
   };
 }
 
-/** Compares the values at one path; undefined where they are the same. An undefined value is an absent one. */
-export function compareValues(before: unknown, after: unknown, shape: Shape): Change | undefined {
+/** Compares the values at one path; returns undefined if they are equal. An undefined value is absent. */
+function compareValues(before: unknown, after: unknown, shape: Shape): Change | undefined {
   if (before === after) return undefined;
   if (before === undefined) return { added: allOf(after, shape) };
   if (after === undefined) return { removed: allOf(before, shape) };
@@ -60,9 +62,9 @@ export function compareValues(before: unknown, after: unknown, shape: Shape): Ch
 const compareLeaves = (before: unknown, after: unknown): Change | undefined =>
   equalJson(before, after) ? undefined : { modified: leaf };
 
-// Null is an empty container, and differs from another empty one only as a leaf does.
+// Null counts as an empty container, which differs from another empty one like a leaf.
 const nothing: JsonObject = Object.freeze({});
-const asObject = (value: unknown): JsonObject => (isObject(value) ? value : nothing);
+const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : nothing);
 const areEmpty = (before: unknown, after: unknown): boolean =>
   isEmptyObject(asObject(before)) && isEmptyObject(asObject(after));
 
@@ -85,9 +87,10 @@ function compareStructs(before: JsonObject, after: JsonObject, shape: StructShap
   return change;
 }
 
-/** Compares values of which some parts are not to be looked at. */
+/** Compares values, ignoring the fields in `skip`. */
 function compareRest(before: unknown, after: unknown, shape: Shape, skip: FieldSet): Change | undefined {
-  if (shape.kind === 'struct' && isObject(before) && isObject(after)) return compareStructs(before, after, shape, skip);
+  if (shape.kind === 'struct' && isJsonObject(before) && isJsonObject(after))
+    return compareStructs(before, after, shape, skip);
   const change = compareValues(before, after, shape);
   if (change === undefined) return undefined;
   const rest: Change = {};
@@ -113,10 +116,10 @@ function keysOfBoth(before: JsonObject, after: JsonObject): string[] {
 }
 
 function compareUndeclared(before: unknown, after: unknown): Change | undefined {
-  const [wasObject, isObjectNow] = [isObject(before), isObject(after)];
+  const [wasObject, isObjectNow] = [isJsonObject(before), isJsonObject(after)];
   if ((!wasObject && !isObjectNow) || areEmpty(before, after)) return compareLeaves(before, after);
   const change = compareMaps(asObject(before), asObject(after), undeclared);
-  // Where only one of the two is an object and the other not null, the path itself has changed its type as well.
+  // If one value is an object and the other a scalar or list, the type of the path itself has changed too.
   const sameType = (wasObject || before === null) && (isObjectNow || after === null);
   return sameType ? change : { ...change, modified: leaf };
 }
@@ -134,7 +137,7 @@ function compareLists(before: unknown, after: unknown, shape: SetShape | ItemsSh
   return change;
 }
 
-/** Duplicates are one unit: they come, go and change together. */
+/** Duplicate items are treated as one unit: they are added, removed and changed together. */
 function compareItems(
   before: readonly unknown[],
   after: readonly unknown[] = [],
@@ -147,7 +150,7 @@ function compareItems(
   return { ...compareValues(before[0], undefined, items), added: leaf };
 }
 
-/** Hangs the change of a child under its element. */
+/** Adds the change of a child under its element. */
 function collect(change: Change | undefined, element: string, below: Change | undefined): Change | undefined {
   if (below === undefined) return change;
   const into: { added?: FieldSetBuilder; modified?: FieldSetBuilder; removed?: FieldSetBuilder } = change ?? {};
@@ -155,4 +158,42 @@ function collect(change: Change | undefined, element: string, below: Change | un
   if (below.modified !== undefined) (into.modified ??= {})[element] = below.modified;
   if (below.removed !== undefined) (into.removed ??= {})[element] = below.removed;
   return into;
+}
+
+/**
+ * The fields that a new object sets, in the order of `fieldsV1` and without the leaves of `skip`. Equals a comparison with
+ * an empty object, but in a single pass, since every create runs it.
+ */
+export function createdFields(object: JsonObject, shape: StructShape, skip: FieldSet): FieldSet {
+  const set: FieldSetBuilder = {};
+  for (const field of shape.ordered) {
+    const value = object[field.name];
+    if (value === undefined) continue;
+    const skipped = skip[field.element];
+    if (skipped !== undefined && isLeaf(skipped)) continue;
+    const node = createdNode(value, field, skipped ?? emptySet);
+    if (node !== undefined) set[field.element] = node;
+  }
+  return shape.open ? withUndeclared(set, object, shape) : set;
+}
+
+function createdNode(value: unknown, field: FieldShape, skip: FieldSet): FieldSet | undefined {
+  if (field.zero === undefined) {
+    const node = allOf(value, field.shape);
+    return isEmptySet(skip) ? node : nodeWithout(node, skip);
+  }
+  if (field.shape.kind === 'struct' && isJsonObject(value)) {
+    const below = createdFields(value, field.shape, skip);
+    return isEmptySet(below) ? undefined : below;
+  }
+  const change = compareValues(field.zero, value, field.shape);
+  if (change?.added === undefined) return change?.modified;
+  return change.modified === undefined ? change.added : ordered(union(change.added, change.modified));
+}
+
+function withUndeclared(set: FieldSetBuilder, object: JsonObject, shape: StructShape): FieldSet {
+  for (const key of Object.keys(object)) {
+    if (!shape.fields.has(key)) set[fieldElement(key)] = allOf(object[key], undeclared);
+  }
+  return ordered(set);
 }

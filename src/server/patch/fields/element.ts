@@ -1,7 +1,7 @@
-// Path elements as `fieldsV1` writes them: `f:name` (a field or a map key), `k:{"port":80}` (an item named by its key
-// fields, sorted), `v:"text"` (an item of a set) and `i:3` (an index; never written today).
+// Path elements of `fieldsV1`: `f:name` (a field or a map key), `k:{"port":80}` (an item identified by its key
+// fields, sorted), `v:"text"` (an item of a set) and `i:3` (an index; not written today).
 
-import { isObject } from '../json-value.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 export const valueElement = (value: unknown): string => `v:${JSON.stringify(value)}`;
@@ -9,8 +9,8 @@ export const valueElement = (value: unknown): string => `v:${JSON.stringify(valu
 const kinds = ['f', 'k', 'v', 'i'];
 
 /**
- * An element in its one normal spelling; undefined where it is of a kind we do not know, which readers are to skip.
- * Throws a SyntaxError where it is none.
+ * The canonical spelling of an element; undefined for an unknown kind, which readers must skip. Throws a SyntaxError if
+ * it is malformed.
  */
 export function normalElement(element: string): string | undefined {
   if (element[1] !== ':') throw new SyntaxError(`missing colon: ${element}`);
@@ -22,7 +22,7 @@ export function normalElement(element: string): string | undefined {
       return valueElement(JSON.parse(text));
     case 'k': {
       const key: unknown = JSON.parse(text);
-      if (!isObject(key)) throw new SyntaxError(`not a key: ${element}`);
+      if (!isJsonObject(key)) throw new SyntaxError(`not a key: ${element}`);
       return `k:${JSON.stringify(Object.fromEntries(sortedFields(key)))}`;
     }
     case 'i':
@@ -34,11 +34,11 @@ export function normalElement(element: string): string | undefined {
 }
 
 /**
- * Elements in the order of `fieldsV1`: by kind, then names by their text, keys and values by their value. The same list
- * where they are in order. Each element is read once, since reading one costs more than comparing it.
+ * Sorts elements in the order of `fieldsV1`: by kind, then names by text, keys and values by value. Returns the same list
+ * if it is sorted. Parses each element once, since parsing costs more than comparing.
  */
 export function sortElements(elements: readonly string[]): readonly string[] {
-  // Names and the mark of a member, which has no kind and comes first, are in the order of their text.
+  // Names, and the mark `.`, which comes first, are sorted by text.
   if (elements.every((element) => element.startsWith('f') || element.startsWith('.'))) {
     return isSorted(elements, compareText) ? elements : elements.toSorted();
   }
@@ -57,7 +57,7 @@ function isSorted<T>(items: readonly T[], compare: (left: T, right: T) => number
 
 const compareText = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
-/** An element with what decides its place. */
+/** A parsed element with its sort keys. */
 interface ReadElement {
   readonly element: string;
   readonly kind: number;
@@ -104,7 +104,7 @@ function compareScalars(left: unknown, right: unknown): number {
   return Number(left) - Number(right);
 }
 
-/** An element as messages print it: `.spec`, `[port=80,protocol="TCP"]`, `[="text"]`. */
+/** An element in messages: `.spec`, `[port=80,protocol="TCP"]`, `[="text"]`. */
 export function printElement(element: string): string {
   const text = element.slice(2);
   switch (element.charAt(0)) {
@@ -125,7 +125,7 @@ type KeyField = readonly [name: string, value: unknown];
 
 function fieldsOf(element: string): KeyField[] {
   const key: unknown = JSON.parse(element.slice(2));
-  return isObject(key) ? sortedFields(key) : [];
+  return isJsonObject(key) ? sortedFields(key) : [];
 }
 
 const sortedFields = (key: object): KeyField[] =>

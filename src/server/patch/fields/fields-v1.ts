@@ -1,9 +1,9 @@
-import { isObject } from '../json-value.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
 import { normalElement, printElement, sortElements } from './element.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
 import { asMember, isLeaf, isMember, leaf, self, union } from './set.ts';
 
-/** Reads `fieldsV1` of a request; undefined where it is not valid. Elements of unknown kinds are left out. */
+/** Parses `fieldsV1` of a request; undefined if it is invalid. Ignores elements of unknown kinds. */
 export function parseFields(value: unknown): FieldSet | undefined {
   try {
     return ordered(parseChildren(value));
@@ -14,22 +14,22 @@ export function parseFields(value: unknown): FieldSet | undefined {
 }
 
 function parseChildren(value: unknown): FieldSet {
-  if (!isObject(value)) throw new SyntaxError('not an object');
+  if (!isJsonObject(value)) throw new SyntaxError('not an object');
   const set: FieldSetBuilder = {};
   for (const [key, below] of Object.entries(value)) {
     if (key === self) continue;
     const element = normalElement(key);
     if (element === undefined) continue;
     const children = parseChildren(below);
-    const node = isObject(below) && self in below ? asMember(children) : children;
+    const node = isJsonObject(below) && self in below ? asMember(children) : children;
     const twin = set[element];
-    // Two spellings of one key.
+    // The same key in two spellings.
     set[element] = twin === undefined ? node : (union({ [element]: twin }, { [element]: node })[element] ?? node);
   }
   return set;
 }
 
-/** The set as it is stored: every level in the order of `fieldsV1`. Returns the set itself where that is so already. */
+/** The set with every level in the order of `fieldsV1`. Returns the set itself if it is sorted. */
 export function ordered(set: FieldSet): FieldSet {
   const elements = Object.keys(set);
   const reordered = new Map<string, FieldSet>();
@@ -45,7 +45,7 @@ export function ordered(set: FieldSet): FieldSet {
   return result;
 }
 
-/** The members of a set as messages print them, those of a level before those below it. */
+/** The paths of a set in messages, those of a level before those below it. */
 export function printPaths(set: FieldSet, prefix = ''): string[] {
   const children = Object.entries(ordered(set))
     .filter(([element]) => element !== self)

@@ -1,12 +1,12 @@
-import { setField } from '../../../api/schema/json-object.ts';
+import { isEmptyObject, isJsonObject, setField } from '../../../api/schema/json-object.ts';
 import type { StructSchema } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
-import { isEmptyObject, isList, isObject, own } from '../json-value.ts';
+import { isList, own } from '../json-value.ts';
 import { groupItems, itemElement } from './items.ts';
 import type { ItemsShape, SetShape, Shape } from './shape.ts';
 import { shapeAt, structShapeOf } from './shape.ts';
 
-/** The live object with a configuration laid over it: leaves of the configuration win, nothing is removed. */
+/** Merges a configuration into the live object: leaves of the configuration win, nothing is removed. */
 export function mergeConfiguration(live: JsonObject, config: JsonObject, schema: StructSchema): JsonObject {
   return mergeObjects(live, config, structShapeOf(schema));
 }
@@ -20,7 +20,7 @@ function mergeValues(live: unknown, config: unknown, shape: Shape): unknown {
     case 'map':
       return mergeContainers(live, config, shape);
     case 'undeclared':
-      return isObject(config) || config === null ? mergeContainers(live, config, shape) : config;
+      return isJsonObject(config) || config === null ? mergeContainers(live, config, shape) : config;
     case 'set':
     case 'items':
       return mergeLists(isList(live) ? live : [], isList(config) ? config : [], shape) ?? config;
@@ -28,8 +28,8 @@ function mergeValues(live: unknown, config: unknown, shape: Shape): unknown {
 }
 
 function mergeContainers(live: unknown, config: unknown, shape: Shape): unknown {
-  if (!isObject(live) || isEmptyObject(live)) return config;
-  return isObject(config) ? mergeObjects(live, config, shape) : live;
+  if (!isJsonObject(live) || isEmptyObject(live)) return config;
+  return isJsonObject(config) ? mergeObjects(live, config, shape) : live;
 }
 
 function mergeObjects(live: JsonObject, config: JsonObject, shape: Shape): JsonObject {
@@ -41,8 +41,8 @@ function mergeObjects(live: JsonObject, config: JsonObject, shape: Shape): JsonO
 }
 
 /**
- * Merges items by their element; undefined where both lists are empty. Items of the configuration come in its order;
- * those only in the live list keep their place before the next item that both have.
+ * Merges items by their element; undefined if both lists are empty. Items of the configuration keep its order; items only
+ * in the live list stay before the next shared item.
  */
 function mergeLists(
   live: readonly unknown[],
@@ -69,7 +69,7 @@ function mergeLists(
   for (const item of live) {
     const element = itemElement(item, shape);
     if (!wanted.has(element)) merged.push(item);
-    // Where the configuration wants another shared item first, this one waits for its turn.
+    // A shared item that comes later in the configuration is placed there.
     else if (element === nextShared) {
       while (placeNext() !== element);
       nextShared = shared.next().value;
@@ -79,7 +79,7 @@ function mergeLists(
   return merged;
 }
 
-/** The items of a live list; null for duplicates, over which an item of the configuration goes whole. */
+/** element → live item; null for duplicates, which an item of the configuration replaces. */
 function itemsByElement(live: readonly unknown[], shape: SetShape | ItemsShape): ReadonlyMap<string, unknown> {
   return new Map([...groupItems(live, shape)].map(([element, items]) => [element, items.length > 1 ? null : items[0]]));
 }

@@ -1,6 +1,7 @@
 import type { StructSchema } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
-import { isList, isObject } from '../json-value.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
+import { isList } from '../json-value.ts';
 import { fieldElement } from './element.ts';
 import { itemElement } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
@@ -8,7 +9,7 @@ import { asMember, isLeaf, isMember, self } from './set.ts';
 import type { ItemsShape, SetShape, Shape } from './shape.ts';
 import { shapeAt, structShapeOf, undeclared } from './shape.ts';
 
-/** The object without the members of a set. A container of which nothing is left becomes null. */
+/** Removes the members of a set from an object. A container that becomes empty is null. */
 export function removeFields(object: JsonObject, set: FieldSet, schema: StructSchema): JsonObject {
   return removeKeys(object, set, structShapeOf(schema)) ?? {};
 }
@@ -18,10 +19,10 @@ function removeBelow(value: unknown, set: FieldSet, shape: Shape): unknown {
     case 'leaf':
       return value;
     case 'undeclared':
-      return isObject(value) ? removeKeys(value, set, shape) : value;
+      return isJsonObject(value) ? removeKeys(value, set, shape) : value;
     case 'struct':
     case 'map':
-      return isObject(value) ? removeKeys(value, set, shape) : null;
+      return isJsonObject(value) ? removeKeys(value, set, shape) : null;
     case 'set':
     case 'items':
       return isList(value) ? removeItems(value, set, shape) : null;
@@ -48,7 +49,7 @@ function removeItems(list: readonly unknown[], set: FieldSet, shape: SetShape | 
   return kept.length === 0 ? null : kept;
 }
 
-/** The set with every declared field that leads to a member as a member itself. */
+/** Adds every declared field that leads to a member as a member. */
 export function withNamedFields(set: FieldSet, schema: StructSchema): FieldSet {
   return nameFields(set, structShapeOf(schema));
 }

@@ -30,7 +30,7 @@ const equal = (actual: FieldSet, expected: FieldSet): void => assert.deepEqual(o
 describe('sets of fields', () => {
   const onMembers = (set: FieldSet): Set<string> => new Set(printPaths(set));
 
-  test('behave as the sets of their members', () => {
+  test('behave like sets of their members', () => {
     fc.assert(
       fc.property(anySet, anySet, (left, right) => {
         const [a, b] = [onMembers(left), onMembers(right)];
@@ -41,7 +41,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('obey the laws of sets', () => {
+  test('satisfy the laws of sets', () => {
     fc.assert(
       fc.property(anySet, anySet, anySet, (a, b, c) => {
         equal(union(a, b), union(b, a));
@@ -54,7 +54,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('are shared where nothing changes', () => {
+  test('share unchanged parts', () => {
     fc.assert(
       fc.property(anySet, anySet, (left, right) => {
         const rest = difference(left, right);
@@ -65,7 +65,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('lose whole branches to an exclusion', () => {
+  test('exclude whole branches', () => {
     const set = fieldSetOf(['spec', 'type'], ['status', 'loadBalancer', 'ingress'], ['metadata', 'labels', 'a']);
     assert.deepEqual(without(set, fieldSetOf(['status'], ['metadata', 'labels'])), fieldSetOf(['spec', 'type']));
     const labels = { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } };
@@ -74,7 +74,7 @@ describe('sets of fields', () => {
 });
 
 describe('fieldsV1', () => {
-  test('reads what it writes', () => {
+  test('round-trips', () => {
     fc.assert(
       fc.property(anySet, (set) => {
         const written: unknown = JSON.parse(JSON.stringify(ordered(set)));
@@ -83,7 +83,7 @@ describe('fieldsV1', () => {
     );
   });
 
-  test('orders names, then keys and values by what they are, then indices', () => {
+  test('sorts names, then keys and values by value, then indices', () => {
     const elements = ['i:10', 'i:9', 'v:"a"', 'v:10', 'v:9', 'k:{"port":443}', 'k:{"port":80}', 'f:b', 'f:a', 'f:B'];
     assert.deepEqual(sortElements(elements), [
       'f:B',
@@ -103,7 +103,7 @@ describe('fieldsV1', () => {
     );
   });
 
-  test('brings other spellings into its own', () => {
+  test('normalizes other spellings', () => {
     const sent = { 'k:{"protocol":"TCP", "port":80}': { 'f:port': {} }, 'x:new': {}, 'f:a': { '.': {} } };
     assert.deepEqual(parseFields(sent), { 'f:a': {}, 'k:{"port":80,"protocol":"TCP"}': { 'f:port': {} } });
   });
@@ -119,12 +119,12 @@ describe('fieldsV1', () => {
     { 'i:x': {} },
     { 'k:1': {} },
   ]) {
-    test(`refuses ${JSON.stringify(bad)}`, () => {
+    test(`rejects ${JSON.stringify(bad)}`, () => {
       assert.equal(parseFields(bad), undefined);
     });
   }
 
-  test('prints paths as messages do, each level before what is below it', () => {
+  test('prints paths, each level before those below it', () => {
     const ports = { 'k:{"port":80,"protocol":"TCP"}': asMember({ 'f:targetPort': {} }) };
     const set = {
       'f:spec': { 'f:ports': ports, 'f:type': {} },

@@ -1,25 +1,25 @@
-// Sets of field paths, in the form in which they are stored (`fieldsV1`): a trie of plain objects. All operations share
-// what they do not change, so that an update which touches one field costs the length of its path.
+// Sets of field paths in their stored form (`fieldsV1`): a trie of plain objects. All operations share unchanged parts, so
+// that a change of one field costs the length of its path.
 
 /**
  * A set of paths. Keys are path elements (element.ts); a child without keys is a member, a child with the key `.` is a
  * member with members below it, any other child only leads to members. The root itself is never a member, and `{}` there
- * is the empty set. Since every key has a prefix, none can meet a property that objects inherit.
+ * is the empty set. Since every key has a prefix, none equals an inherited property.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
 }
 
-/** A set that is still being built. */
+/** A set under construction. */
 export type FieldSetBuilder = Record<string, FieldSet>;
 
-/** A child that is a member and has none below. */
+/** A child that is a member without members below. */
 export const leaf: FieldSet = Object.freeze({});
 
 /** The set without members. */
 export const emptySet: FieldSet = leaf;
 
-/** The mark of a member that has members below it. */
+/** Marks a member that has members below it. */
 export const self = '.';
 
 /** The set of the given paths of field names. */
@@ -36,10 +36,10 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** Whether a child stands for a member with none below. */
+/** Whether a child is a member without members below. */
 export const isLeaf: (node: FieldSet) => boolean = isEmptySet;
 
-/** Whether a child stands for a member. */
+/** Whether a child is a member. */
 export const isMember = (node: FieldSet): boolean => self in node || isLeaf(node);
 
 /** The same child as a member. */
@@ -57,7 +57,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
   return united;
 }
 
-/** The paths in any of the sets. Halves are united first, so that a path is copied once for each doubling. */
+/** The paths in any of the sets. Unites halves recursively, so that each path is copied O(log n) times. */
 export function unionOf(sets: readonly FieldSet[]): FieldSet {
   const [first = emptySet, second] = sets;
   if (second === undefined) return first;
@@ -97,7 +97,7 @@ export function without(set: FieldSet, excluded: FieldSet): FieldSet {
   return keepChildren(set, excluded, nodeWithout) ?? emptySet;
 }
 
-/** The same for a child: undefined where nothing of it is left. */
+/** The same for a child; undefined if nothing is left. */
 export function nodeWithout(node: FieldSet, excluded: FieldSet): FieldSet | undefined {
   if (isMember(excluded)) return undefined;
   if (isLeaf(node)) return node;

@@ -2,8 +2,8 @@ import type { ListSchema, Schema, StructSchema } from '../../../api/schema/schem
 import { fieldElement } from './element.ts';
 
 /**
- * What ownership needs to know of a schema: where values are owned whole (`leaf`), and how the rest is taken apart.
- * `undeclared` values, which only open structs have, are judged by what they are.
+ * The granularity of ownership in a schema: a `leaf` is owned as a whole, other values by their parts. The type of an
+ * `undeclared` value, which only open structs have, is that of the value.
  */
 export type Shape = LeafShape | UndeclaredShape | StructShape | MapShape | SetShape | ItemsShape;
 
@@ -28,7 +28,7 @@ export interface MapShape {
 export interface SetShape {
   readonly kind: 'set';
 }
-/** A list of objects that are named by some of their fields. */
+/** A list of objects that are identified by key fields. */
 export interface ItemsShape {
   readonly kind: 'items';
   /** Sorted by name. */
@@ -39,7 +39,7 @@ export interface FieldShape {
   readonly name: string;
   readonly element: string;
   readonly shape: Shape;
-  /** What the field holds in an object to which nothing was sent; undefined where it is then absent. */
+  /** The value of the field if it was not sent; undefined if it is then absent. */
   readonly zero: unknown;
 }
 export interface KeyShape {
@@ -51,7 +51,7 @@ const leafShape: LeafShape = { kind: 'leaf' };
 export const undeclared: UndeclaredShape = { kind: 'undeclared' };
 const setShape: SetShape = { kind: 'set' };
 
-// A shape is a pure function of its schema, and every write needs it: worked out once a schema.
+// A shape is a pure function of its schema, so it is computed once per schema.
 const shapes = new WeakMap<Schema, Shape>();
 
 /** The shape of a schema. */
@@ -71,7 +71,7 @@ export function structShapeOf(schema: StructSchema): StructShape {
   return shape;
 }
 
-/** The shape of what is under a key of an object. */
+/** The shape of a field or map entry. */
 export function shapeAt(shape: Shape, key: string): Shape {
   if (shape.kind === 'struct') return shape.fields.get(key)?.shape ?? undeclared;
   return shape.kind === 'map' ? shape.values : undeclared;

@@ -1,6 +1,7 @@
 import type { StructSchema } from '../../../api/schema/schema.ts';
 import type { JsonObject } from '../json-value.ts';
-import { isEmptyObject, isList, isObject } from '../json-value.ts';
+import { isEmptyObject, isJsonObject } from '../../../api/schema/json-object.ts';
+import { isList } from '../json-value.ts';
 import { fieldElement } from './element.ts';
 import { groupItems } from './items.ts';
 import type { FieldSet, FieldSetBuilder } from './set.ts';
@@ -9,14 +10,14 @@ import type { ItemsShape, SetShape, Shape } from './shape.ts';
 import { shapeAt, structShapeOf } from './shape.ts';
 
 /**
- * The fields that an applied configuration claims: every leaf, list item and map key in it. A struct is claimed only by
- * what is in it, unless it is empty or null. In no particular order.
+ * The fields that an applied configuration claims: every leaf, list item and map key in it, and structs that are empty or
+ * null. Not sorted.
  */
 export function toFieldSet(value: JsonObject, schema: StructSchema): FieldSet {
   return childrenOf(value, structShapeOf(schema));
 }
 
-/** What a value adds below its path; undefined for nothing. `claimed`: the path itself is a member in any case. */
+/** The node of a value; undefined if empty. `claimed` makes the path itself a member. */
 function nodeOf(value: unknown, shape: Shape, claimed: boolean): FieldSet | undefined {
   if (isWhole(value, shape)) return leaf;
   const below = childrenOf(value, shape);
@@ -31,7 +32,7 @@ function isWhole(value: unknown, shape: Shape): boolean {
     case 'undeclared':
     case 'struct':
     case 'map':
-      return !isObject(value) || isEmptyObject(value);
+      return !isJsonObject(value) || isEmptyObject(value);
     case 'set':
     case 'items':
       return value === null;
@@ -45,7 +46,7 @@ function childrenOf(value: unknown, shape: Shape): FieldSet {
     case 'undeclared':
     case 'struct':
     case 'map':
-      return isObject(value) ? keysOf(value, shape) : emptySet;
+      return isJsonObject(value) ? keysOf(value, shape) : emptySet;
     case 'set':
     case 'items':
       return isList(value) ? itemsOf(value, shape) : emptySet;

@@ -13,7 +13,7 @@ test('lists the first 100 problems', () => {
   assert.equal(errors[99], '.metadata.labels.u99: expected string, got &value.valueUnstructured{Value:1}');
 });
 
-test('cuts long paths and values', () => {
+test('truncates long paths and values', () => {
   const port = { port: 80, protocol: 'x'.repeat(1_000_000), ...fields(50_000) };
   const errors = typeErrors({ metadata: { name: [port] }, spec: { ports: [port, port] } }, serviceKind.schema);
   assert.equal(errors.length, 100);

@@ -3,36 +3,37 @@ import { maxProblems } from '../../../api/schema/path.ts';
 import type { ListSchema, MapSchema, Schema, StructSchema } from '../../../api/schema/schema.ts';
 import { goTypeOf, printGo } from '../go-text.ts';
 import type { JsonObject } from '../json-value.ts';
-import { isList, isObject } from '../json-value.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
+import { isList } from '../json-value.ts';
 import { fieldElement, printElement } from './element.ts';
 import { ItemError, itemElement } from './items.ts';
 import { shapeOf } from './shape.ts';
 
-/** What keeps a configuration from being applied, in Kubernetes' words: the first 100; empty where nothing does. */
+/** The first 100 type errors of a configuration, with Kubernetes' messages. */
 export function typeErrors(config: JsonObject, schema: StructSchema): string[] {
   const errors: string[] = [];
   checkStruct(config, schema, () => '', errors);
   return errors.slice(0, maxProblems);
 }
 
-/** Where a value is, worked out only where something is wrong with it. */
+/** Returns the path of a value; a function, since only errors need it. */
 type Path = () => string;
 
 function check(value: unknown, schema: Schema, path: Path, errors: string[]): void {
   if (value === null || schema.type === 'json' || errors.length >= maxProblems) return;
   const wrong = problemOf(value, schema);
   if (wrong !== undefined) errors.push(`${truncate(path())}: expected ${wrong}`);
-  else if (schema.type === 'struct' && isObject(value)) checkStruct(value, schema, path, errors);
-  else if (schema.type === 'map' && isObject(value)) checkMap(value, schema, path, errors);
+  else if (schema.type === 'struct' && isJsonObject(value)) checkStruct(value, schema, path, errors);
+  else if (schema.type === 'map' && isJsonObject(value)) checkMap(value, schema, path, errors);
   else if (schema.type === 'list' && isList(value)) checkList(value, schema, path, errors);
 }
 
-/** What is wrong with the type of a value, without what is in it. */
+/** The type error of a value, without its contents. */
 function problemOf(value: unknown, schema: Schema): string | undefined {
   switch (schema.type) {
     case 'struct':
     case 'map':
-      return isObject(value) ? undefined : `map, got ${printPointer(value)}`;
+      return isJsonObject(value) ? undefined : `map, got ${printPointer(value)}`;
     case 'list':
       return isList(value) ? undefined : `list, got ${printPointer(value)}`;
     case 'int32':
@@ -93,5 +94,5 @@ function checkList(list: readonly unknown[], schema: ListSchema, path: Path, err
   }
 }
 
-/** A value as Go prints the pointer to what holds it. */
+/** A value as Go prints a pointer to its wrapper. */
 const printPointer = (value: unknown): string => `&{${printGo(value)}}`;
