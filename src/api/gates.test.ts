@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gateStates, gatesWith } from './gates.ts';
 
-test('gates are listed by name with their stage and setting', () => {
+test('lists gates by name with their stage and setting', () => {
   const states = gateStates(gatesWith({ SRVServiceName: false }));
   assert.deepEqual(
     states.map(({ name, stage, enabled }) => `${name} ${stage} ${enabled}`),
@@ -10,7 +10,7 @@ test('gates are listed by name with their stage and setting', () => {
       'LoadBalancerIPMode GA true',
       'MixedProtocolLBService BETA true',
       'MultiCIDRServiceAllocator GA true',
-      'PreferSameTrafficDistribution BETA true',
+      'PreferSameTrafficDistribution GA true',
       'RelaxedServiceNameValidation BETA true',
       'SRVServiceName BETA false',
       'ServiceTrafficDistribution GA true',

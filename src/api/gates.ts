@@ -26,7 +26,7 @@ export const gateSpecs = {
   LoadBalancerIPMode: gate('GA', 'status.loadBalancer.ingress[].ipMode'),
   MixedProtocolLBService: gate('BETA', 'several protocols on one LoadBalancer Service (KEP-1435)'),
   MultiCIDRServiceAllocator: gate('GA', 'ServiceCIDR and IPAddress objects hold the cluster IPs'),
-  PreferSameTrafficDistribution: gate('BETA', 'trafficDistribution PreferSameZone and PreferSameNode (KEP-3015)'),
+  PreferSameTrafficDistribution: gate('GA', 'trafficDistribution PreferSameZone and PreferSameNode (KEP-3015)'),
   RelaxedServiceNameValidation: gate('BETA', 'Service names may start with a digit (KEP-5311)'),
   SRVServiceName: gate('BETA', 'spec.ports[].srvServiceName names the SRV record (KEP-3241)'),
   ServiceTrafficDistribution: gate('GA', 'spec.trafficDistribution'),

@@ -128,11 +128,17 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   const documents = { kinds, address: '', version: options.version };
   const checks: readonly HealthCheck[] = [
     { name: 'ping', readyOnly: false, problem: () => undefined },
+    { name: 'log', readyOnly: false, problem: () => undefined },
     { name: 'etcd', readyOnly: false, problem: () => state.lost?.message ?? fatalProblem(options.store) },
     { name: 'etcd-readiness', readyOnly: true, problem: () => options.store.status().failure?.message },
     { name: 'storage-integrity', readyOnly: true, problem: () => damageProblem(options.store) },
     { name: 'storage-quota', readyOnly: true, isInformational: true, problem: () => quotaProblem(options.store) },
     { name: 'informer-sync', readyOnly: true, problem: () => (state.started ? undefined : 'starting') },
+    ...postStartHooks.map((name) => ({
+      name: `poststarthook/${name}`,
+      readyOnly: false,
+      problem: () => (state.started ? undefined : 'not finished'),
+    })),
     { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableMessage(context.watchCache) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
@@ -191,6 +197,17 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     },
   };
 }
+
+/** The post-start hooks of kube-apiserver whose work this server does before it is started. */
+const postStartHooks: readonly string[] = [
+  'generic-apiserver-start-informers',
+  'priority-and-fairness-filter',
+  'start-system-namespaces-controller',
+  'start-service-ip-repair-controllers',
+  'rbac/bootstrap-roles',
+  'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
+];
 
 function fatalProblem(store: Store): string | undefined {
   const { failure } = store.status();

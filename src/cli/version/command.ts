@@ -4,7 +4,7 @@ import type { Streams } from '../output.ts';
 import { outputFlag, readOutput, rendered } from '../output.ts';
 
 /** The version of the Kubernetes API that is served. */
-const kubernetesVersion = 'v1.34.0';
+const kubernetesVersion = 'v1.35.0';
 
 export function define(command: Command): void {
   command

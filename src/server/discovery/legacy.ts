@@ -1,5 +1,7 @@
 // Unaggregated discovery, which generic clients still read: one document for each group and version.
 
+import { createHash } from 'node:crypto';
+
 import type { Kind } from '../../api/kind.ts';
 import type { Document } from './document.ts';
 import { jsonDocument, memoizePer } from './document.ts';
@@ -67,7 +69,14 @@ const describeResource = (kind: Kind): object => ({
   verbs: kind.verbs,
   ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
   ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+  ...(kind.stored ? { storageVersionHash: storageVersionHash(kind) } : {}),
 });
+
+/** Changes with the version that objects are stored in, computed as in Kubernetes. */
+function storageVersionHash(kind: Kind): string {
+  const { group, version, kind: name } = kind.storage?.kind ?? kind;
+  return createHash('sha256').update(`${group}/${version}/${name}`).digest().subarray(0, 8).toString('base64');
+}
 
 const describeSubresources = (kind: Kind): readonly object[] =>
   subresourcesOf(kind).map(({ name, verbs, body = kind }) => ({

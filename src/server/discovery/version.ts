@@ -4,7 +4,7 @@ import type { Document } from './document.ts';
 import { jsonDocument } from './document.ts';
 
 /** The Kubernetes release whose API is served. kubectl warns when it is more than one minor version away. */
-export const kubernetesVersion = { major: '1', minor: '34' } as const;
+export const kubernetesVersion = { major: '1', minor: '35' } as const;
 
 /** `/version`. `fairlead` is this program's own version. */
 export const versionDocument = (fairlead: string): Document =>
@@ -13,7 +13,7 @@ export const versionDocument = (fairlead: string): Document =>
     emulationMajor: kubernetesVersion.major,
     emulationMinor: kubernetesVersion.minor,
     minCompatibilityMajor: kubernetesVersion.major,
-    minCompatibilityMinor: '33',
+    minCompatibilityMinor: '34',
     gitVersion: `v${kubernetesVersion.major}.${kubernetesVersion.minor}.0+fairlead.${fairlead}`,
     gitCommit: '',
     gitTreeState: 'clean',

@@ -11,6 +11,7 @@ const checks: readonly HealthCheck[] = [
   { name: 'shutdown', readyOnly: true, problem: () => 'stopping' },
 ];
 const well = checks.slice(0, 1);
+const hooked = [...well, { name: 'poststarthook/rbac/bootstrap-roles', readyOnly: false, problem: () => undefined }];
 const alarmed: readonly HealthCheck[] = [
   ...well,
   { name: 'quota', readyOnly: true, isInformational: true, problem: () => 'full' },
@@ -34,6 +35,8 @@ suite('health', () => {
     ['/readyz/quota', alarmed, 500, 'internal server error: quota\n'],
     ['/livez/shutdown', checks, 404, '404 page not found\n'],
     ['/healthz/none', checks, 404, '404 page not found\n'],
+    ['/livez/a/b', checks, 404, '404 page not found\n'],
+    ['/livez/poststarthook/rbac/bootstrap-roles', hooked, 200, 'ok'],
   ];
   for (const [url, given, status, text] of table) {
     test(url, () => {
@@ -46,7 +49,7 @@ suite('health', () => {
   }
 
   test('returns undefined for other paths', () => {
-    for (const path of ['/', '/healthy', '/livez/a/b']) {
+    for (const path of ['/', '/healthy', '/healthy/a']) {
       assert.equal(health(path, new URLSearchParams(), checks), undefined, path);
     }
   });

@@ -13,10 +13,11 @@ export interface HealthCheck {
 
 /** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and a path for each check. */
 export function health(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
-  const [, endpoint = '', one, ...rest] = path.split('/');
-  if (!['healthz', 'livez', 'readyz'].includes(endpoint) || rest.length > 0) return undefined;
+  const [, endpoint = '', ...rest] = path.split('/');
+  if (!['healthz', 'livez', 'readyz'].includes(endpoint)) return undefined;
+  const one = rest.join('/'); // names of post-start hooks contain slashes
   const relevant = checks.filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
-  if (one !== undefined && one !== '') {
+  if (one !== '') {
     const check = relevant.find(({ name }) => name === one);
     if (check === undefined) return pathNotFound();
     return check.problem() === undefined ? textReply(200, 'ok') : textReply(500, `internal server error: ${one}\n`);

@@ -30,17 +30,27 @@ function renderOperation(operation: Operation, dialect: Dialect): object {
   const extensions = { 'x-kubernetes-action': operation.action, 'x-kubernetes-group-version-kind': operation.gvk };
   const parameters = operation.parameters.map((parameter) => renderParameter(parameter, dialect));
   return dialect === 'v3'
-    ? { ...common, parameters, ...requestBody(operation), responses: responses(operation, dialect), ...extensions }
+    ? {
+        ...common,
+        ...unlessEmpty({ parameters }),
+        ...requestBody(operation),
+        responses: responses(operation, dialect),
+        ...extensions,
+      }
     : {
         ...common,
         consumes: operation.body?.contentTypes ?? ['*/*'],
         produces: responseTypes,
         schemes: ['https'],
-        parameters: [...bodyParameter(operation), ...parameters],
+        ...unlessEmpty({ parameters: [...bodyParameter(operation), ...parameters] }),
         responses: responses(operation, dialect),
         ...extensions,
       };
 }
+
+/** Kubernetes omits empty lists. */
+const unlessEmpty = (field: { readonly parameters: readonly object[] }): object =>
+  field.parameters.length === 0 ? {} : field;
 
 function requestBody({ body }: Operation): object {
   if (body === undefined) return {};

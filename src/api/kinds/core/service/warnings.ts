@@ -50,7 +50,6 @@ function addHeadless(warnings: string[], { spec }: Service): void {
   const ignored = (field: string): unknown => warnings.push(`${field} is ignored for headless services`);
   if (spec.loadBalancerIP) ignored('spec.loadBalancerIP');
   if (spec.externalIPs !== undefined && spec.externalIPs.length > 0) ignored('spec.externalIPs');
-  // Kubernetes 1.34 also warns about the default value, for every headless Service; later versions do not.
   if (spec.sessionAffinity !== 'None') ignored('spec.SessionAffinity');
 }
 
