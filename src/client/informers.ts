@@ -148,8 +148,8 @@ export class Informers {
 
 const watchOf = (plural: string): string => `the watch of ${plural}`;
 
-/** For informers that cannot strip managedFields before parsing. */
-function withoutManagedFields<T extends ApiObject>(object: T): T {
+/** For objects that were parsed with their managedFields. */
+export function withoutManagedFields<T extends ApiObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

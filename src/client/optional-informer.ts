@@ -12,7 +12,7 @@ import { unlessAborted } from './unless-aborted.ts';
 
 export interface OptionalInformerOptions<T extends ApiObject, Index extends string = never> extends Pick<
   InformerOptions<T, Index>,
-  'indexes' | 'trim' | 'clock'
+  'indexes' | 'trim' | 'clock' | 'budget' | 'onExcess'
 > {
   /** Called for every error. A kind that is not served is no error. */
   readonly onError?: (error: unknown) => void;

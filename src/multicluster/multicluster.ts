@@ -179,7 +179,7 @@ class MulticlusterController implements AsyncDisposable {
       limit: options.limit ?? this.#options.memberLimit,
       probeTimes: this.#options.probeTimes,
       clock: this.#options.clock,
-      onError: (what, error) => log.debug({ cluster: options.id, err: error }, `${what} failed, retrying`),
+      log: log.child({ cluster: options.id }),
     });
     this.#members.set(entry.id, { version: versionOf(entry), member });
     await this.#sync.add(member);

@@ -70,7 +70,7 @@ test('a cluster that serves another version is followed in that', async () => {
     clock,
     endpoints,
     limit: defaultMemberLimit,
-    onError: nothing,
+    log: { debug: nothing, warn: nothing },
     onChange: nothing,
   });
   caches.currentExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });

@@ -130,7 +130,7 @@ export async function takeSnapshot(
 ): Promise<Snapshot> {
   const members = entries.map(
     ({ connect, version: _version, ...member }) =>
-      new Member({ ...member, client: connect(), listener: noListener, onError: () => undefined }),
+      new Member({ ...member, client: connect(), listener: noListener, log: { debug() {}, warn() {} } }),
   );
   await allRead(members, onWait);
   for (const {

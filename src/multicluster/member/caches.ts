@@ -15,13 +15,14 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
-import { Informer } from '../../client/informer.ts';
-import { OptionalInformer } from '../../client/optional-informer.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { InformersOptions } from '../../client/informers.ts';
+import { Informers } from '../../client/informers.ts';
+import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
@@ -35,25 +36,24 @@ import type { SharedEndpoints } from './shared-endpoints.ts';
 export interface CachesOptions {
   readonly client: Client;
   readonly clock: Clock;
+  readonly log: InformersOptions['log'];
   readonly endpoints: SharedEndpoints;
-  /** What it may send in all. */
+  /** Limit of all cached objects. */
   readonly limit: Usage;
-  /** Told of what went wrong with a kind; it is tried again. */
-  readonly onError: (what: string, error: unknown) => void;
-  /** Told when a group turns out to be served, or the caches are complete. */
+  /** Called when a shape turns out to be served, a cache has synced, or the limit is exceeded or no longer is. */
   readonly onChange: () => void;
 }
 
-/** What slices are found by: the Service they belong to, the import they are for, the cluster they came from. */
+/** Indexes of slices: by exported Service, by import, by source cluster. */
 type SliceIndex = 'service' | 'import' | 'source';
 
-/** Whether a member serves the kinds of a shape; `unknown` until it has said so. */
+/** Whether a member serves the kinds of a shape; `unknown` until it has answered. */
 type Serving = 'unknown' | 'served' | 'absent';
 
-/** What is absent may be installed later, and what is served come in another version; where all is absent, something is wrong. */
-const askAgainMs = { wrong: 1000, normal: 30_000 };
+/** Intervals of discovery. A shape may be installed later or in another version; a member without any is likely misconfigured. */
+const discoveryMs = { unserved: 1000, normal: 30_000 };
 
-/** What is read of a member: one watch a kind, whatever the number of services. */
+/** The caches of a member: one watch per kind, whatever the number of services. */
 export class MemberCaches {
   readonly seedExports: Informer<SuperclusterExport>;
   readonly currentExports: Informer<ServiceExport>;
@@ -62,10 +62,10 @@ export class MemberCaches {
   readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice, SliceIndex>;
   readonly namespaces: Informer<Namespace>;
-  /** Where the cluster has its Services; nothing if it does not say. */
+  /** The service ranges of the cluster; empty if the server does not serve them. */
   readonly serviceCidrs: OptionalInformer<ServiceCidr>;
   readonly #options: CachesOptions;
-  #epoch = new AbortController();
+  readonly #informers: Informers;
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
   #areRangesKnown = false;
   #currentKinds = newestKinds;
@@ -73,77 +73,67 @@ export class MemberCaches {
 
   constructor(options: CachesOptions) {
     this.#options = options;
-    const { client } = options;
-    const budget = new ObjectBudget(options.limit);
-    const common = <T extends ApiObject>(kind: Kind<T>) => ({
-      trim: trimmed<T>,
-      clock: options.clock,
-      budget,
-      onExcess: options.onChange,
-      onError: (error: unknown) => options.onError(`the watch of ${kind.plural}.${kind.group}`, error),
-    });
-    this.seedExports = new Informer(client, superclusterExportKind, common(superclusterExportKind));
-    this.currentExports = new Informer(client, newestKinds.exports, {
-      ...common(newestKinds.exports),
+    const informers = new Informers(options);
+    this.#informers = informers;
+    const limited = { budget: new ObjectBudget(options.limit), onExcess: options.onChange };
+    this.seedExports = informers.of(superclusterExportKind, limited);
+    this.currentExports = informers.of(newestKinds.exports, {
+      ...limited,
       servedAs: () => this.#currentKinds.exports,
     });
-    this.importedServices = new Informer<ImportedService, 'source'>(client, importedServiceKind, {
-      ...common(importedServiceKind),
+    this.importedServices = informers.of<ImportedService, 'source'>(importedServiceKind, {
+      ...limited,
       indexes: { source: ({ spec }) => clustersOf(spec) },
     });
-    this.serviceImports = new Informer<ServiceImport, 'source'>(client, newestKinds.imports, {
-      ...common(newestKinds.imports),
+    this.serviceImports = informers.of<ServiceImport, 'source'>(newestKinds.imports, {
+      ...limited,
       indexes: { source: ({ status }) => clustersOf(status) },
       servedAs: () => this.#currentKinds.imports,
     });
-    this.namespaces = new Informer(client, namespaceKind, common(namespaceKind));
-    this.serviceCidrs = new OptionalInformer<ServiceCidr>(client, [serviceCidrKind], common(serviceCidrKind));
-    this.services = new Informer(client, serviceKind, common(serviceKind));
-    this.slices = new Informer<EndpointSlice, SliceIndex>(client, endpointSliceKind, {
-      ...common(endpointSliceKind),
-      trim: (slice) => options.endpoints.in(trimmed(slice)),
+    this.namespaces = informers.of(namespaceKind, limited);
+    this.serviceCidrs = informers.optional([serviceCidrKind], limited);
+    this.services = informers.of(serviceKind, limited);
+    this.slices = informers.of<EndpointSlice, SliceIndex>(endpointSliceKind, {
+      ...limited,
+      trim: (slice) => options.endpoints.in(slice),
       indexes: { service: sourceOf, import: importKeysOf, source: sourceClusterOf },
     });
   }
 
   /** Keeps the caches filled until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const always = [this.services, this.slices, this.namespaces].map((cache) => this.#fill(cache, signal));
-    this.serviceCidrs.settled(signal).then(
+    this.#start(this.services, this.slices, this.namespaces);
+    this.#informers.start(this.serviceCidrs);
+    const rangesKnown = this.serviceCidrs.settled(signal).then(
       () => {
         this.#areRangesKnown = true;
         this.#options.onChange();
       },
-      () => undefined, // stopped before
+      () => undefined, // stopped first
     );
-    await Promise.all([
-      ...always,
-      this.serviceCidrs.run(signal),
-      this.#followShape('seed', signal),
-      this.#followShape('current', signal),
-    ]);
+    await Promise.all([rangesKnown, this.#followShape('seed', signal), this.#followShape('current', signal)]);
+    await this.#informers.stop();
   }
 
-  /** Asks anew for whatever is followed: streams that lived through a break of the line may be dead and not know it. */
+  /** Opens all watches again: a stream that outlived an interruption may be dead without an error. */
   reopen(): void {
-    this.#epoch.abort(new Error('the connection was interrupted'));
-    this.#epoch = new AbortController();
+    this.#informers.reopen();
   }
 
   /**
-   * Everything has been read. A member that serves neither shape counts as unread: definitions that were removed by
-   * accident must not look like exports that are gone. One that serves one shape has no exports of the other.
+   * Whether everything has been read. A member that serves neither shape is not synced: definitions that were deleted by
+   * accident must not look like deleted exports. A member that serves one shape has no exports of the other.
    */
   get isSynced(): boolean {
     const { seed, current } = this.#serving;
     return (seed !== 'absent' || current !== 'absent') && this.isRead;
   }
 
-  /** What is there has been read; of a shape that is not served nothing can be there. */
+  /** Whether everything that can exist has been read: of a shape that is not served nothing can exist. */
   get isRead(): boolean {
     const { seed, current } = this.#serving;
     if (this.excess !== undefined) return false;
-    // Asked for every member whenever a service changes anywhere: no more than a look at each.
+    // Called for every member on every change of a service, so it must be cheap.
     return (
       this.#areRangesKnown &&
       this.services.hasSynced &&
@@ -154,12 +144,12 @@ export class MemberCaches {
     );
   }
 
-  /** Resolves when everything that is always served was read; the rest is little. Rejects when the signal fires before. */
+  /** Resolves when the large kinds, which every server serves, have been read. Rejects when the signal fires first. */
   async read(signal: AbortSignal): Promise<void> {
     await Promise.all([this.services, this.slices, this.namespaces].map((cache) => cache.synced(signal)));
   }
 
-  /** It sends more than it may: what is known of it is old. */
+  /** Why the caches are outdated: the member exceeds its limit. */
   get excess(): Error | undefined {
     const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;
     const ofEach = services.excess ?? slices.excess ?? namespaces.excess;
@@ -170,50 +160,60 @@ export class MemberCaches {
     return this.#serving[shape] === 'served';
   }
 
-  /** The version in which today's kinds are read and written. */
+  /** The version of the current shape that is read and written. */
   get currentKinds(): CurrentKinds {
     return this.#currentKinds;
   }
 
-  /** The fields of today's imports that are kept in that version. */
+  /** The fields that the server stores of a ServiceImport in that version. */
   get importFields(): ImportFields {
     return this.#importFields;
   }
 
-  #of(shape: Shape): readonly Pick<Informer<ApiObject>, 'run' | 'synced'>[] {
-    return shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
+  #start(...caches: readonly Pick<Informer<ServiceExport>, 'run' | 'synced'>[]): void {
+    this.#informers.start(...caches);
+    for (const cache of caches) void cache.synced().then(this.#options.onChange); // never rejects without a signal
   }
 
-  /** Finds out whether a shape is served, and follows its kinds from then on. */
+  /** Runs discovery until a shape is served, starts its caches, and keeps following the version of the current shape. */
   async #followShape(shape: Shape, signal: AbortSignal): Promise<void> {
     const { clock, onChange } = this.#options;
     while (!signal.aborted) {
-      const served = await this.#ask(shape, signal);
+      const served = await this.#discover(shape, signal);
       if (served !== undefined) {
         this.#serving[shape] = served;
         onChange();
       }
       if (this.#serving[shape] === 'served') break;
       const isNormal = this.#serving[shape] === 'absent' && Object.values(this.#serving).includes('served');
-      await sleep(clock, isNormal ? askAgainMs.normal : askAgainMs.wrong, signal);
+      await sleep(clock, isNormal ? discoveryMs.normal : discoveryMs.unserved, signal);
     }
-    const following = this.#of(shape).map((cache) => this.#fill(cache, signal));
-    await Promise.all([...following, ...(shape === 'current' ? [this.#followVersion(signal)] : [])]);
+    if (signal.aborted) return;
+    if (shape === 'seed') {
+      this.#start(this.seedExports, this.importedServices);
+      return;
+    }
+    this.#start(this.currentExports, this.serviceImports);
+    // A member may be upgraded. Definitions that are deleted change nothing: the caches stay as they are.
+    while (!signal.aborted) {
+      await sleep(clock, discoveryMs.normal, signal);
+      if (!signal.aborted) await this.#discover('current', signal);
+    }
   }
 
-  /** Whether a shape is served now; undefined: it could not be asked, being refused or out of reach, which is not absent. */
-  async #ask(shape: Shape, signal: AbortSignal): Promise<Serving | undefined> {
+  /** Whether a shape is served now; undefined: discovery failed, which does not mean that it is absent. */
+  async #discover(shape: Shape, signal: AbortSignal): Promise<Serving | undefined> {
     try {
       const isServed =
         shape === 'seed' ? await this.#isServed(superclusterExportKind, signal) : await this.#useNewest(signal);
       return isServed ? 'served' : 'absent';
     } catch (error) {
-      if (!signal.aborted) this.#options.onError(`discovery of the kinds of shape ${shape}`, error);
+      if (!signal.aborted) this.#options.log.debug({ shape, err: error }, 'discovery failed, retrying');
       return undefined;
     }
   }
 
-  /** Uses the newest version of today's kinds that is served, from where the last one ended; returns whether there is any. */
+  /** Uses the newest version of the current shape that is served, and returns whether there is one. Caches stay valid. */
   async #useNewest(signal: AbortSignal): Promise<boolean> {
     for (const kinds of currentVersions) {
       if (!(await this.#isServed(kinds.exports, signal))) continue;
@@ -226,14 +226,6 @@ export class MemberCaches {
     return false;
   }
 
-  /** A member may be upgraded while it is followed. Definitions that are gone change nothing: what is known stays. */
-  async #followVersion(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(this.#options.clock, askAgainMs.normal, signal);
-      if (!signal.aborted) await this.#ask('current', signal);
-    }
-  }
-
   async #isServed({ group, version }: Kind, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#options.client.read(`/apis/${group}/${version}`, { signal });
@@ -243,30 +235,18 @@ export class MemberCaches {
       throw error;
     }
   }
-
-  async #fill(cache: Pick<Informer<ApiObject>, 'run' | 'synced'>, signal: AbortSignal): Promise<void> {
-    cache.synced(signal).then(this.#options.onChange, () => undefined); // stopped before it was complete
-    while (!signal.aborted) await cache.run(AbortSignal.any([signal, this.#epoch.signal]));
-  }
 }
 
-/** Without what only the server needs; an object that is written back without it keeps it. */
-export function trimmed<T extends ApiObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
-/** The Service of a slice that some cluster has of its own; none for what this controller has written. */
+/** The Service of a slice; none if this controller has written the slice. */
 export function sourceOf(slice: EndpointSlice): readonly Key[] {
   const key = serviceKeyOf(slice);
   return key === undefined || isOurSlice(slice) ? [] : [key];
 }
 
-/** The cluster from which a slice of this controller came. */
+/** The source cluster of a slice that this controller has written. */
 const sourceClusterOf = (slice: EndpointSlice): readonly string[] =>
   isOurSlice(slice) ? [slice.metadata.labels?.[sourceClusterLabel] ?? ''] : [];
 
-/** The clusters that an import says it comes from. */
-const clustersOf = (said: { readonly clusters?: readonly { readonly cluster: string }[] } = {}): readonly string[] =>
-  (said.clusters ?? []).map(({ cluster }) => cluster);
+/** The source clusters in an import. */
+const clustersOf = (listed: { readonly clusters?: readonly { readonly cluster: string }[] } = {}): readonly string[] =>
+  (listed.clusters ?? []).map(({ cluster }) => cluster);

@@ -20,6 +20,8 @@ const silent = new Client({
   [Symbol.dispose]() {},
 });
 
+const log = { debug() {}, warn() {} };
+
 const nobody = { source() {}, target() {}, namespace() {}, state() {} };
 
 describe('a server that never answers', () => {
@@ -29,7 +31,7 @@ describe('a server that never answers', () => {
   }))
     test(`fails ${what} after 15 seconds`, async () => {
       const clock = new ManualClock();
-      await using member = new Member({ id: 'east', client: silent, listener: nobody, onError() {}, clock });
+      await using member = new Member({ id: 'east', client: silent, listener: nobody, log, clock });
       const failure = assert.rejects(ask(member, new AbortController().signal), { message: 'no answer in 15000 ms' });
       await clock.advance(15_000);
       await failure;

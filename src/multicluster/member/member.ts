@@ -17,6 +17,8 @@ import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import { EventRecorder } from '../../client/events.ts';
+import type { InformersOptions } from '../../client/informers.ts';
+import { withoutManagedFields } from '../../client/informers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { Semaphore } from '../../machine/semaphore.ts';
@@ -27,7 +29,7 @@ import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ExportRecord, MemberFacts } from '../record.ts';
-import { MemberCaches, trimmed } from './caches.ts';
+import { MemberCaches } from './caches.ts';
 import { servedAs } from './current-kinds.ts';
 import { withDeadline } from './deadline.ts';
 import { followMember } from './events.ts';
@@ -47,7 +49,7 @@ export interface MemberSetup extends MemberOptions {
   readonly endpoints?: SharedEndpoints | undefined;
   /** Limits how many members are read at once; see `readPermits`. */
   readonly permits?: Semaphore | undefined;
-  readonly onError: (what: string, error: unknown) => void;
+  readonly log: InformersOptions['log'];
   readonly probeTimes?: ProbeTimes | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -85,7 +87,7 @@ export class Member implements AsyncDisposable {
     listener,
     endpoints = new SharedEndpoints(),
     permits = new Semaphore(readPermits),
-    onError,
+    log,
     probeTimes = probeTimesOf(defaultSourceLeaseMs),
     clock = systemClock,
     ...options
@@ -109,11 +111,15 @@ export class Member implements AsyncDisposable {
       clock,
       endpoints,
       limit: options.limit ?? defaultMemberLimit,
-      onError,
+      log,
       onChange: () => listener.state(),
     });
-    const onEventError = (error: unknown): void => onError('the write of an Event', error);
-    const events = new EventRecorder({ client, clock, component, onError: onEventError });
+    const events = new EventRecorder({
+      client,
+      clock,
+      component,
+      onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+    });
     this.notices = new Notices((kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest));
     this.#unseen = {
       seedExports: new Unseen<SuperclusterExport>(clock),
@@ -273,7 +279,7 @@ export class Member implements AsyncDisposable {
     const { object, verb } = write;
     const kind = servedAs(write.kind, this.caches.currentKinds);
     await this.#unseenOf(write.kind).write(object, async () => {
-      if (verb !== 'delete') return trimmed(await this.client[verb](kind, object, options));
+      if (verb !== 'delete') return withoutManagedFields(await this.client[verb](kind, object, options));
       const { namespace, name = '' } = object.metadata;
       await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });
       return undefined;
