@@ -21,7 +21,7 @@ import { renewed } from '../../src/multicluster/lease/lease.ts';
 import { withDeadline } from '../../src/multicluster/member/deadline.ts';
 import { probeTimesOf } from '../../src/multicluster/member/options.ts';
 import { HealthProbe } from '../../src/multicluster/member/health-probe.ts';
-import { Unseen } from '../../src/multicluster/member/unseen.ts';
+import { MutationCache } from '../../src/multicluster/member/mutation-cache.ts';
 import { managedBy } from '../../src/multicluster/project/marks.ts';
 import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
 import { testServer } from '../../src/server/testing/server.ts';
@@ -199,11 +199,11 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
     );
   },
   async 'a multi-cluster controller that waits for the same'(clock) {
-    const unseen = new Unseen(clock);
+    const unseen = new MutationCache(clock);
     await unseen.write(written, async () => written);
     return running(
       30_000,
-      () => unseen.latest('a', []).length === 0,
+      () => unseen.merged('a', []).length === 0,
       () => {},
     );
   },

@@ -138,7 +138,7 @@ function usageOf(namespaces: ReadonlySet<string> = new Set(), source: Member, im
 /** The leases of sources in a cluster. */
 export async function leasesIn(member: Member, signal: AbortSignal): Promise<readonly Lease[]> {
   const selected = { namespace: leaseNamespace, labelSelector: leaseSelector };
-  const { items } = await member.ask(signal, (deadline) =>
+  const { items } = await member.withTimeout(signal, (deadline) =>
     member.client.list(leaseKind, { ...selected, signal: deadline }),
   );
   return items;
@@ -162,7 +162,7 @@ export async function deleteLeases(importer: Member, sources: ReadonlySet<string
 async function deleteLease(member: Member, lease: Lease, signal: AbortSignal): Promise<void> {
   const { name = '', uid = '' } = lease.metadata;
   try {
-    await member.ask(signal, (deadline) =>
+    await member.withTimeout(signal, (deadline) =>
       member.client.delete(
         leaseKind,
         { namespace: leaseNamespace, name },

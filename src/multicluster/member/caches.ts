@@ -6,7 +6,9 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
+import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
+import type { McsVersion, ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
+import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
@@ -28,8 +30,6 @@ import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
 import { isOurSlice } from '../project/marks.ts';
 import type { ImportFields, Shape } from '../record.ts';
-import type { CurrentKinds } from './current-kinds.ts';
-import { currentVersions, newestKinds } from './current-kinds.ts';
 import { importFieldsOf } from './import-fields.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';
 
@@ -42,6 +42,28 @@ export interface CachesOptions {
   readonly limit: Usage;
   /** Called when a shape turns out to be served, a cache has synced, or the limit is exceeded or no longer is. */
   readonly onChange: () => void;
+}
+
+/** The kinds of the current shape in one version. */
+interface CurrentKinds {
+  readonly version: McsVersion;
+  readonly exports: Kind<ServiceExport>;
+  readonly imports: Kind<ServiceImport>;
+}
+
+/** The newest version, in which everything is computed. */
+const newestKinds: CurrentKinds = { version: 'v1beta1', exports: serviceExportKind, imports: serviceImportKind };
+
+/** The versions that a member may serve, newest first. They have the same fields and are views of the same objects. */
+const currentVersions: readonly CurrentKinds[] = [
+  newestKinds,
+  { version: 'v1alpha1', exports: serviceExportAlphaKind, imports: serviceImportAlphaKind },
+];
+
+/** Replaces a kind of the current shape by the version that a member serves. */
+export function servedAs(kind: Kind, { exports, imports }: CurrentKinds): Kind {
+  if (kind === newestKinds.exports) return exports;
+  return kind === newestKinds.imports ? imports : kind;
 }
 
 /** Indexes of slices: by exported Service, by import, by source cluster. */

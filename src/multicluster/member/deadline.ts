@@ -1,17 +1,14 @@
 import type { Clock } from '../../client/clock.ts';
 import { afterPendingReads } from '../../client/clock.ts';
 
-/** By when something must be over. */
+/** When an operation times out. */
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly ms: number;
   readonly clock: Clock;
 }
 
-/**
- * Does something with a signal that fires when `signal` does, or after `ms`. Many are made, so it leaves nothing behind:
- * neither a timer nor a listener.
- */
+/** Runs `work` with a signal that fires with `signal` or after `ms`. Leaves no timer and no listener behind. */
 export async function withDeadline<T>(
   { signal, ms, clock }: Deadline,
   work: (signal: AbortSignal) => Promise<T>,

@@ -12,53 +12,50 @@ import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { MemberCaches } from './caches.ts';
 import { sourceOf } from './caches.ts';
-import type { Unseen } from './unseen.ts';
+import type { MutationCache } from './mutation-cache.ts';
 
-/** Told of what changes in a member. */
+/** Receives the changes of a member. */
 export interface MemberListener {
-  /** What the member exports under this name has changed: all members are concerned. */
+  /** The member's export of this service has changed, which affects all members. */
   source(key: Key): void;
-  /** What the member holds of this service has changed: it alone is concerned. */
+  /** What the member holds of this service has changed, which affects this member. */
   target(key: Key): void;
-  /** A namespace came or is going: all its services are concerned, in this member. */
+  /** A namespace was created or deleted, which affects all its services in this member. */
   namespace(name: string): void;
-  /** Whether it answers, whether it has been read, or where it has addresses, may have changed. */
+  /** The state of the probe, the caches or the address ranges may have changed. */
   state(): void;
 }
 
-/** What was written to a member and has not come back, of each kind that is written. */
-export interface UnseenWrites {
-  readonly seedExports: Unseen<SuperclusterExport>;
-  readonly currentExports: Unseen<ServiceExport>;
-  readonly importedServices: Unseen<ImportedService>;
-  readonly serviceImports: Unseen<ServiceImport>;
-  readonly services: Unseen<Service>;
-  readonly slices: Unseen<EndpointSlice>;
+/** A mutation cache for each kind that is written. */
+export interface MutationCaches {
+  readonly seedExports: MutationCache<SuperclusterExport>;
+  readonly currentExports: MutationCache<ServiceExport>;
+  readonly importedServices: MutationCache<ImportedService>;
+  readonly serviceImports: MutationCache<ServiceImport>;
+  readonly services: MutationCache<Service>;
+  readonly slices: MutationCache<EndpointSlice>;
 }
 
-/**
- * Maps every change of a member to the services that it concerns. What is not exported concerns none, and neither does
- * what was written by ourselves.
- */
-export function followMember(
+/** Maps the events of a member to services. Events of Services that are not exported and of own writes are ignored. */
+export function subscribeTo(
   caches: MemberCaches,
-  unseen: UnseenWrites,
+  mutations: MutationCaches,
   listener: MemberListener,
   isExported: (key: Key) => boolean,
 ): void {
   const exported = all((object) => listener.source(keyOf(object)));
-  unseen.seedExports.follow(caches.seedExports, exported);
-  unseen.currentExports.follow(caches.currentExports, exported);
+  mutations.seedExports.follow(caches.seedExports, exported);
+  mutations.currentExports.follow(caches.currentExports, exported);
   const imported = all((object) => listener.target(keyOf(object)));
-  unseen.importedServices.follow(caches.importedServices, imported);
-  unseen.serviceImports.follow(caches.serviceImports, imported);
+  mutations.importedServices.follow(caches.importedServices, imported);
+  mutations.serviceImports.follow(caches.serviceImports, imported);
   const service = (object: Service): void => {
     const key = keyOf(object);
     if (isExported(key)) listener.source(key);
     const derivedFrom = object.metadata.annotations?.[derivedFromAnnotation];
     if (derivedFrom !== undefined) listener.target(derivedFrom);
   };
-  unseen.services.follow(caches.services, {
+  mutations.services.follow(caches.services, {
     added: service,
     updated(object, old) {
       service(object);
@@ -70,7 +67,7 @@ export function followMember(
     for (const key of new Set(each.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
     for (const key of new Set(each.flatMap(importKeysOf))) listener.target(key);
   };
-  unseen.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
+  mutations.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
   const ranges = (): void => listener.state();
   caches.serviceCidrs.subscribe({ added: ranges, updated: ranges, deleted: ranges });
   caches.namespaces.subscribe({
@@ -82,9 +79,9 @@ export function followMember(
   });
 }
 
-/** Does the same whatever happens to an object. */
-const all = (tell: (object: ApiObject) => void): Required<Handler<ApiObject>> => ({
-  added: (object) => tell(object),
-  updated: (object) => tell(object),
-  deleted: (object) => tell(object),
+/** A handler that treats all events alike. */
+const all = (handle: (object: ApiObject) => void): Required<Handler<ApiObject>> => ({
+  added: (object) => handle(object),
+  updated: (object) => handle(object),
+  deleted: (object) => handle(object),
 });

@@ -10,11 +10,11 @@ import { importFieldsOf } from './import-fields.ts';
 
 const { signal } = new AbortController();
 
-/** A server that answers every question so. */
+/** A client whose server returns this response to every request. */
 const answering = (answer: Transport['request']): Client =>
-  new Client({ request: answer, stream: () => assert.fail('nobody watches'), [Symbol.dispose]() {} });
+  new Client({ request: answer, stream: () => assert.fail('unexpected watch'), [Symbol.dispose]() {} });
 
-/** What Kubernetes publishes of a definition, as far as it matters. */
+/** The relevant part of what Kubernetes publishes. */
 const published = {
   components: {
     schemas: {
@@ -32,7 +32,7 @@ const published = {
   },
 };
 
-test('the fields of imports are those that the definition of a member lists', async () => {
+test('returns the fields that the definition of a member lists', async () => {
   const paths: string[] = [];
   const client = answering(async ({ path }) => {
     paths.push(path);
@@ -45,14 +45,14 @@ test('the fields of imports are those that the definition of a member lists', as
   assert.deepEqual(paths, ['/openapi/v3/apis/multicluster.x-k8s.io/v1alpha1']);
 });
 
-test('a server that publishes none keeps all; one that does not answer is asked again', async () => {
+test('assumes all fields if the server publishes none, and rejects if it does not answer', async () => {
   const refusing = (code: number): Client =>
     answering(() => Promise.reject(failure({ code, reason: 'NotFound', message: 'no' })));
   assert.deepEqual(await importFieldsOf(refusing(404), serviceImportAlphaKind, signal), {});
   await assert.rejects(importFieldsOf(refusing(503), serviceImportAlphaKind, signal));
 });
 
-test('our own server keeps all', async () => {
+test('our own server stores all fields', async () => {
   await using server = await testServer();
   const user = { name: 'me', uid: '', groups: ['system:masters', 'system:authenticated'] };
   const client = new Client(inProcess((request) => server.handle({ ...request, user })));

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { ImportFields } from '../record.ts';
 
-/** The part of an OpenAPI document that says which fields a kind has. */
+/** The part of an OpenAPI document that lists the fields of kinds. */
 interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
@@ -14,8 +14,8 @@ interface Schema {
 }
 
 /**
- * Which fields of an import the definition in a member has. A server drops the others without a word, and an import that
- * lacks them must not be sent them again and again. A server that publishes no fields is taken to keep all.
+ * The fields that a member's definition of imports has. The server silently drops all others: they must not be written again
+ * and again. A server that publishes no schema is assumed to store all fields.
  */
 export async function importFieldsOf(
   client: Client,
@@ -23,7 +23,7 @@ export async function importFieldsOf(
   signal: AbortSignal,
 ): Promise<ImportFields> {
   try {
-    // A cast where bytes become an object: what a server says of its kinds.
+    // A cast where bytes become an object: the OpenAPI document.
     const document = (await client.read(`/openapi/v3/apis/${group}/${version}`, { signal })) as Document;
     const { properties } =
       Object.values(document.components?.schemas ?? {}).find((schema) =>
@@ -36,6 +36,6 @@ export async function importFieldsOf(
   }
 }
 
-/** Definitions list fields in place; what refers elsewhere is a kind that is built in, and whole. */
+/** undefined: a reference, which only built-in kinds have, and these have all fields. */
 const namesOf = (schema: Schema | undefined): ReadonlySet<string> | undefined =>
   schema?.properties === undefined ? undefined : new Set(Object.keys(schema.properties));

@@ -17,13 +17,13 @@ export function keysIn({ caches }: Member): ReadonlySet<Key> {
   return new Set([...objects.map(keyOf), ...slices.flatMap(importKeysOf)]);
 }
 
-/** The services of which a member holds something that came from a cluster. */
+/** The services of which a member holds something from a source cluster. */
 export function keysFrom(source: string, { caches }: Member): readonly Key[] {
   const imports = [...caches.importedServices.by('source', source), ...caches.serviceImports.by('source', source)];
   return [...imports.map(keyOf), ...caches.slices.by('source', source).flatMap(importKeysOf)];
 }
 
-/** All that a member exports. */
+/** Everything that a member exports. */
 export function recordsIn(member: Member): readonly ExportRecord[] {
   const { seedExports, currentExports } = member.caches;
   const keys = new Set([...seedExports.list(), ...currentExports.list()].map(keyOf));

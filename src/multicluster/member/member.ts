@@ -29,23 +29,22 @@ import { Memory } from '../project/memory.ts';
 import { derivedName } from '../project/marks.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ExportRecord, MemberFacts } from '../record.ts';
-import { MemberCaches } from './caches.ts';
-import { servedAs } from './current-kinds.ts';
+import { MemberCaches, servedAs } from './caches.ts';
 import { withDeadline } from './deadline.ts';
-import { followMember } from './events.ts';
-import type { MemberListener, UnseenWrites } from './events.ts';
-import { Notices } from './notices.ts';
+import { subscribeTo } from './events.ts';
+import type { MemberListener, MutationCaches } from './events.ts';
+import { ExportEventRecorder } from './export-events.ts';
 import type { MemberOptions, ProbeTimes } from './options.ts';
 import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from './options.ts';
 import { HealthProbe } from './health-probe.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
-import { Unseen } from './unseen.ts';
+import { MutationCache } from './mutation-cache.ts';
 
 export interface MemberSetup extends MemberOptions {
   /** The connection that is this member's identity; closed with it. */
   readonly client: Client;
   readonly listener: MemberListener;
-  /** One for all members that are read together; default one of its own. */
+  /** Shared by the members of a set. */
   readonly endpoints?: SharedEndpoints | undefined;
   /** Limits how many members are read at once; see `readPermits`. */
   readonly permits?: Semaphore | undefined;
@@ -54,7 +53,6 @@ export interface MemberSetup extends MemberOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Who says what Events say. */
 const component = 'fairlead-multicluster';
 
 /** Members read at once: a hundred would keep the process so busy that it renews no lease and handles no probe meanwhile. */
@@ -63,22 +61,22 @@ export const readPermits = 24;
 /** A member that is slow to read releases its permit after this. */
 const longestPermitMs = 5000;
 
-/** What takes longer than this has failed, whatever became of it. */
-const answerMs = 15_000;
+/** Timeout of requests. */
+const requestTimeoutMs = 15_000;
 
-/** One cluster of the set, over its own connection: what it exports, what it holds, whether it answers. */
+/** One cluster of the set, over its own connection: its exports, its imports, and whether it answers. */
 export class Member implements AsyncDisposable {
   readonly options: MemberOptions;
   readonly client: Client;
   readonly caches: MemberCaches;
   readonly probe: HealthProbe;
-  /** What is known of the addresses in its slices, so that a change of one slice costs one. */
+  /** Caches the address checks of its slices. */
   readonly accepted = new AcceptedSlices();
-  /** Likewise of the slices that are mirrored into it. */
+  /** Caches the slices that are mirrored into it. */
   readonly memory = new Memory();
-  readonly notices: Notices;
+  readonly exportEvents: ExportEventRecorder;
   readonly #clock: Clock;
-  readonly #unseen: UnseenWrites;
+  readonly #mutations: MutationCaches;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
@@ -120,16 +118,18 @@ export class Member implements AsyncDisposable {
       component,
       onError: (error) => log.debug({ err: error }, 'could not write an Event'),
     });
-    this.notices = new Notices((kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest));
-    this.#unseen = {
-      seedExports: new Unseen<SuperclusterExport>(clock),
-      currentExports: new Unseen<ServiceExport>(clock),
-      importedServices: new Unseen<ImportedService>(clock),
-      serviceImports: new Unseen<ServiceImport>(clock),
-      services: new Unseen<Service>(clock),
-      slices: new Unseen<EndpointSlice>(clock, (slice) => importKeysOf(slice)[0] ?? ''),
+    this.exportEvents = new ExportEventRecorder((kind, ...rest) =>
+      events.record(servedAs(kind, this.caches.currentKinds), ...rest),
+    );
+    this.#mutations = {
+      seedExports: new MutationCache<SuperclusterExport>(clock),
+      currentExports: new MutationCache<ServiceExport>(clock),
+      importedServices: new MutationCache<ImportedService>(clock),
+      serviceImports: new MutationCache<ServiceImport>(clock),
+      services: new MutationCache<Service>(clock),
+      slices: new MutationCache<EndpointSlice>(clock, (slice) => importKeysOf(slice)[0] ?? ''),
     };
-    followMember(this.caches, this.#unseen, listener, (key) => this.isExported(key));
+    subscribeTo(this.caches, this.#mutations, listener, (key) => this.isExported(key));
     const { signal } = this.#stop;
     this.#running = Promise.all([this.probe.run(signal), this.#read(firstAnswer.promise, permits)]);
     signal.addEventListener('abort', () => firstAnswer.resolve(), { once: true });
@@ -156,12 +156,12 @@ export class Member implements AsyncDisposable {
     return this.options.id;
   }
 
-  /** It answers and all of it has been read: it can be written to. */
+  /** It answers and its caches have synced, so that it can be written to. */
   get isReady(): boolean {
     return this.probe.state === 'alive' && this.caches.isSynced;
   }
 
-  /** It is known how it is: it is ready, or it does not answer. */
+  /** It is ready, or it does not answer. */
   get isSettled(): boolean {
     return this.isReady || this.probe.state === 'silent' || this.probe.state === 'lost';
   }
@@ -173,7 +173,7 @@ export class Member implements AsyncDisposable {
       uid: probe.uid,
       isSynced: caches.isSynced,
       isConnected: probe.state === 'alive',
-      // A cluster that leaves is to hold nothing, wherever that is.
+      // A cluster that leaves should hold nothing in any namespace.
       namespaces: { has: (name) => options.isLeaving !== true && this.hasNamespace(name) },
       serves: { seed: caches.serves('seed'), current: caches.serves('current') },
       currentVersion: caches.currentKinds.version,
@@ -184,22 +184,18 @@ export class Member implements AsyncDisposable {
     };
   }
 
-  /** Whether something can be in a namespace. */
+  /** Whether objects can be created in a namespace. */
   hasNamespace(name: string): boolean {
     const namespace = this.caches.namespaces.get(name);
-    // Nothing can be created any more in one that is about to go.
     return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
   }
 
-  /**
-   * Whether a service can have anything to do with this cluster: without its namespace there is nothing of it and is to be
-   * nothing (MCS-109). One that has not been read may have everything.
-   */
+  /** Whether the cluster has the namespace of a service, so that it can hold something of it (MCS-109), or was not read yet. */
   concerns(key: Key): boolean {
     return !this.caches.isSynced || this.caches.namespaces.get(nameFor(key).namespace ?? '') !== undefined;
   }
 
-  /** Where it has addresses, as far as that is known. */
+  /** Its address ranges, as far as they are known. */
   get addressRanges(): MemberRanges {
     const { id, policy, vips } = this.options;
     return {
@@ -210,22 +206,22 @@ export class Member implements AsyncDisposable {
     };
   }
 
-  /** Whether there is an export of either shape. */
+  /** Whether it exports a service in either shape. */
   isExported(key: Key): boolean {
     return this.caches.seedExports.get(key) !== undefined || this.caches.currentExports.get(key) !== undefined;
   }
 
-  /** The namespaces in which it exports something. */
+  /** The namespaces with exports. */
   get exportedNamespaces(): ReadonlySet<string> {
     const exports = [...this.caches.seedExports.list(), ...this.caches.currentExports.list()];
     return new Set(exports.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
-  /** What this cluster exports under a name; undefined: nothing. */
+  /** What this cluster exports of a service; undefined: nothing. */
   record(key: Key): ExportRecord | undefined {
     const { caches } = this;
-    const seedExport = one(this.#unseen.seedExports, key, caches.seedExports.get(key));
-    const currentExport = one(this.#unseen.currentExports, key, caches.currentExports.get(key));
+    const seedExport = one(this.#mutations.seedExports, key, caches.seedExports.get(key));
+    const currentExport = one(this.#mutations.currentExports, key, caches.currentExports.get(key));
     if (seedExport === undefined && currentExport === undefined) return undefined;
     const { namespace = '', name } = nameFor(key);
     const slices = caches.slices.by('service', key);
@@ -246,39 +242,39 @@ export class Member implements AsyncDisposable {
     };
   }
 
-  /** What this cluster holds of a service, our own writes included. */
+  /** What this cluster holds of a service, own writes included. */
   actual(key: Key): Actual {
     const { caches } = this;
     const { namespace = '', name } = nameFor(key);
     const derivedKey = keyFor({ namespace, name: derivedName({ namespace, name }) });
     return {
-      importedService: one(this.#unseen.importedServices, key, caches.importedServices.get(key)),
-      serviceImport: one(this.#unseen.serviceImports, key, caches.serviceImports.get(key)),
-      derivedService: one(this.#unseen.services, derivedKey, caches.services.get(derivedKey)),
-      slices: this.#unseen.slices.latest(key, caches.slices.by('import', key)),
+      importedService: one(this.#mutations.importedServices, key, caches.importedServices.get(key)),
+      serviceImport: one(this.#mutations.serviceImports, key, caches.serviceImports.get(key)),
+      derivedService: one(this.#mutations.services, derivedKey, caches.services.get(derivedKey)),
+      slices: this.#mutations.slices.merged(key, caches.slices.by('import', key)),
     };
   }
 
-  /** Any slice by its name: one whose labels were edited is not found by them. */
+  /** A slice by name, for slices whose labels were edited. */
   slice(namespace: string, name: string): EndpointSlice | undefined {
     return this.caches.slices.get(keyFor({ namespace, name }));
   }
 
-  /** Makes one write; what it left is in `record` and `actual` at once. Throws what the server refuses. */
+  /** Writes one object, which `record` and `actual` include at once. Rejects when the server does. */
   async apply(write: Write, signal: AbortSignal): Promise<void> {
-    if (this.options.isReadOnly === true) throw new Error(`bug: cluster ${this.id} is not ours to write to`);
-    await this.ask(signal, (deadline) => this.#apply(write, { signal: deadline }));
+    if (this.options.isReadOnly === true) throw new Error(`bug: cluster ${this.id} is read-only`);
+    await this.withTimeout(signal, (deadline) => this.#apply(write, { signal: deadline }));
   }
 
-  /** Asks the server something and waits for the answer, but not for as long as a connection may hang. */
-  ask<T>(signal: AbortSignal, question: (deadline: AbortSignal) => Promise<T>): Promise<T> {
-    return withDeadline({ signal, ms: answerMs, clock: this.#clock }, question);
+  /** Runs requests with a timeout. */
+  withTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+    return withDeadline({ signal, ms: requestTimeoutMs, clock: this.#clock }, work);
   }
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {
     const { object, verb } = write;
     const kind = servedAs(write.kind, this.caches.currentKinds);
-    await this.#unseenOf(write.kind).write(object, async () => {
+    await this.#mutationsOf(write.kind).write(object, async () => {
       if (verb !== 'delete') return withoutManagedFields(await this.client[verb](kind, object, options));
       const { namespace, name = '' } = object.metadata;
       await this.client.delete(kind, { namespace, name }, { ...options, preconditions: write.preconditions });
@@ -292,25 +288,25 @@ export class Member implements AsyncDisposable {
     this.client[Symbol.dispose]();
   }
 
-  #unseenOf(kind: Kind): { write(object: ApiObject, make: () => Promise<ApiObject | undefined>): Promise<void> } {
+  #mutationsOf(kind: Kind): { write(object: ApiObject, make: () => Promise<ApiObject | undefined>): Promise<void> } {
     switch (kind) {
       case superclusterExportKind:
-        return this.#unseen.seedExports;
+        return this.#mutations.seedExports;
       case serviceExportKind:
-        return this.#unseen.currentExports;
+        return this.#mutations.currentExports;
       case importedServiceKind:
-        return this.#unseen.importedServices;
+        return this.#mutations.importedServices;
       case serviceImportKind:
-        return this.#unseen.serviceImports;
+        return this.#mutations.serviceImports;
       case serviceKind:
-        return this.#unseen.services;
+        return this.#mutations.services;
       case endpointSliceKind:
-        return this.#unseen.slices;
+        return this.#mutations.slices;
       default:
-        throw new Error(`bug: a ${kind.kind} is not for a member`);
+        throw new Error(`bug: a ${kind.kind} is not written to members`);
     }
   }
 }
 
-const one = <T extends ApiObject>(unseen: Unseen<T>, key: Key, cached: T | undefined): T | undefined =>
-  unseen.latest(key, cached === undefined ? [] : [cached])[0];
+const one = <T extends ApiObject>(mutations: MutationCache<T>, key: Key, cached: T | undefined): T | undefined =>
+  mutations.merged(key, cached === undefined ? [] : [cached])[0];

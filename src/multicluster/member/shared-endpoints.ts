@@ -3,23 +3,22 @@ import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpoint
 import { isOurSlice } from '../project/marks.ts';
 
 /**
- * Endpoints that are the same in many clusters, once: a slice and its mirrors in all members hold one list of them. Memory
- * then grows with what is exported, not with that times the members, and to compare two equal lists costs nothing.
- * A list stays for as long as some slice has it.
+ * Deduplicates lists of endpoints: a slice and its mirrors in all members share one list. Memory grows with the number of
+ * exported endpoints, not with that times the members, and comparing equal lists is free. A list without slices is collected.
  */
 export class SharedEndpoints {
   /** Digest of a list → the list. */
   readonly #lists = new Map<string, WeakRef<readonly Endpoint[]>>();
   readonly #gone = new FinalizationRegistry<string>((digest) => {
-    // Another of the same content may have come since.
+    // A new list with the same content may have been added since.
     if (this.#lists.get(digest)?.deref() === undefined) this.#lists.delete(digest);
   });
 
-  /** The slice with the list that others have too. */
+  /** The slice with the shared list. */
   in(slice: EndpointSlice): EndpointSlice {
     const { endpoints } = slice;
     if (!endpoints || endpoints.length === 0) return slice;
-    // What others have put into ours must be seen, and taken back.
+    // Edits of our own slices must be seen, so that they are reverted.
     return { ...slice, endpoints: this.#shared(isOurSlice(slice) ? endpoints : endpoints.map(exported)) };
   }
 
@@ -33,7 +32,7 @@ export class SharedEndpoints {
   }
 }
 
-/** Without what means nothing elsewhere: a Pod of that name there is another. */
+/** Removes what is only valid in the source cluster: a Pod of the same name elsewhere is another Pod. */
 function exported(endpoint: Endpoint): Endpoint {
   if (endpoint.targetRef === undefined && endpoint.deprecatedTopology === undefined) return endpoint;
   const { targetRef: _pod, deprecatedTopology: _topology, ...rest } = endpoint;

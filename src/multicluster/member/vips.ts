@@ -4,22 +4,20 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { View } from '../merge/merged.ts';
 import type { Actual } from '../project/desired.ts';
 import { isOurs } from '../project/marks.ts';
+import type { AllocatorOptions, VipState } from '../vip/allocator.ts';
 import { AddressAllocator } from '../vip/allocator.ts';
-import type { AllocatorOptions } from '../vip/allocator.ts';
 import { poolOf } from '../vip/pool.ts';
-import type { VipState } from '../vip/allocator.ts';
 
 const unneeded: VipState = { state: 'unneeded' };
 
 /**
- * The supercluster IPs of one cluster, or of all that share it. The imports are the truth: what they say when they are
- * first seen is taken over, be it from the last run or from another controller; what they say later was edited by hand.
+ * Allocates the supercluster IPs of one cluster, or of several that share them. The addresses of an import are adopted when
+ * it is first seen, whether this or another controller wrote them; later differences are manual edits.
  */
 export class Vips {
-  /** Where they are. */
   readonly cidrs: readonly string[];
   readonly #allocator: AddressAllocator;
-  /** Services whose address was seen in an import. */
+  /** Services whose addresses are in an import. */
   readonly #confirmed = new Set<string>();
   /** Services that wait for an address. */
   readonly #waiting = new Set<string>();
@@ -29,7 +27,7 @@ export class Vips {
     this.#allocator = new AddressAllocator(poolOf(cidrs), options);
   }
 
-  /** Takes over what imports of this controller say, the older ones first. */
+  /** Adopts the addresses in imports of this controller, the oldest first. */
   adopt(imports: readonly (ImportedService | ServiceImport)[]): void {
     const claims = imports.filter(isOurs).map((object) => ({
       key: `${object.metadata.namespace ?? ''}/${object.metadata.name ?? ''}`,
@@ -41,7 +39,7 @@ export class Vips {
     for (const { key } of stated) if (!refused.has(key)) this.#confirmed.add(key);
   }
 
-  /** The addresses of a service as a view shows it; without a view those that it has go on, if it has any. */
+  /** Allocates or returns the addresses of a service; without a view it keeps those that its imports have. */
   addressesFor(key: string, view: View | undefined, actual: Actual): VipState {
     const objects = [actual.serviceImport, actual.importedService].flatMap((object) =>
       object !== undefined && isOurs(object) ? [object] : [],
@@ -60,7 +58,7 @@ export class Vips {
     return vip;
   }
 
-  /** What `addressesFor` would give for a service that is not there yet. */
+  /** The result of `addressesFor` for a new service, without an allocation. */
   preview(key: string, view: View | undefined): VipState {
     return view === undefined || view.type === 'Headless' ? unneeded : this.#allocator.preview(key, view.families);
   }
@@ -70,7 +68,7 @@ export class Vips {
     return this.#allocator.holds(key);
   }
 
-  /** Gives back the addresses of a service that is gone; the result are services that wait for one (MCS-45). */
+  /** Releases the addresses of a service, and returns the services that wait for one (MCS-45). */
   release(key: string): readonly string[] {
     this.#waiting.delete(key);
     const isFreed = this.has(key);
@@ -80,7 +78,7 @@ export class Vips {
   }
 }
 
-/** The addresses that an import says it has. */
+/** The addresses in an import. */
 function ipsOf(object: ImportedService | ServiceImport | undefined): readonly string[] {
   const spec: { readonly ip?: string; readonly ips?: readonly string[] } = object?.spec ?? {};
   return spec.ips ?? (spec.ip === undefined || spec.ip === '' ? [] : [spec.ip]);

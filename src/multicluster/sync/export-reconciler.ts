@@ -96,13 +96,13 @@ export class ExportReconciler {
       const progress = this.#progress(member, key, isComplete);
       const writes = diffExports(merged, { ...exporter, record }, progress);
       const dropped = services.dropped(key).filter(({ cluster }) => cluster === member.id);
-      if (step === 0) member.notices.droppedFrom(record, dropped);
+      if (step === 0) member.exportEvents.recordDropped(record, dropped);
       if (writes.length === 0) return;
       for (const write of writes) {
         await member.apply(write, signal);
         metrics.countWrite(member.id, write);
         if (write.verb === 'updateStatus')
-          member.notices.toldExport(write.kind, { record, now: write.object }, progress);
+          member.exportEvents.recordConditions(write.kind, { record, now: write.object }, progress);
       }
     }
   }
@@ -192,7 +192,7 @@ const isWithdrawn = (key: Key, source: string, members: readonly Member[]): bool
 export async function hasCurrentSlices(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
   const { namespace, name } = nameFor(key);
   const labelSelector = `${serviceNameLabel}=${name}`;
-  const { items } = await member.ask(signal, (deadline) =>
+  const { items } = await member.withTimeout(signal, (deadline) =>
     member.client.list(endpointSliceKind, { namespace, labelSelector, signal: deadline }),
   );
   const cached = member.caches.slices.by('service', key);

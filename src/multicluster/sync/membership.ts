@@ -164,9 +164,9 @@ export class Membership {
 export async function announce({ member, problems }: Participant, setName: string, signal: AbortSignal): Promise<void> {
   if (member.options.isReadOnly === true) return;
   if (member.options.isLeaving === true) {
-    await member.ask(signal, (deadline) => deleteProperties(member, deadline));
+    await member.withTimeout(signal, (deadline) => deleteProperties(member, deadline));
     await deleteLeases(member, new Set(), signal);
-  } else problems.property = await member.ask(signal, (deadline) => writeProperties(member, setName, deadline));
+  } else problems.property = await member.withTimeout(signal, (deadline) => writeProperties(member, setName, deadline));
 }
 
 /** Returns why the cluster cannot take part under its id. A cluster whose server does not serve ClusterProperties can. */

@@ -9,18 +9,18 @@ import type { ExportObject, Progress } from '../project/exports.ts';
 import type { ExportRecord } from '../record.ts';
 import { exportsOf } from '../record.ts';
 
-/** Writes Events about the exports of one member into it. Nobody waits for them, and nothing depends on them. */
-export class Notices {
+/** Records Events about the exports of one member, in that member. */
+export class ExportEventRecorder {
   readonly #record: EventRecorder['record'];
-  /** An export as it was read → what was said to be left out of it. */
+  /** Revision of an export → the messages of its last Events about ignored parts. */
   readonly #dropped = new WeakMap<ApiObject, string>();
 
   constructor(record: EventRecorder['record']) {
     this.#record = record;
   }
 
-  /** The conditions of an export have been written: what is new in them is told. */
-  toldExport(
+  /** Records what has changed in conditions that were written. */
+  recordConditions(
     kind: Kind,
     { record, now }: { readonly record: ExportRecord; readonly now: ExportObject },
     { deliveries }: Pick<Progress, 'deliveries'>,
@@ -32,8 +32,8 @@ export class Notices {
     for (const event of events) this.#record(kind, now, event);
   }
 
-  /** Tells what is left out of a service, when it is something else than before. */
-  droppedFrom({ seedExport, currentExport }: ExportRecord, dropped: readonly Dropped[]): void {
+  /** Records what of an export is ignored, if that has changed. */
+  recordDropped({ seedExport, currentExport }: ExportRecord, dropped: readonly Dropped[]): void {
     if (dropped.length === 0) return;
     const events = droppedEvents(dropped);
     const text = events.map(({ message }) => message).join('; ');
