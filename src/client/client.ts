@@ -8,7 +8,7 @@ import { defaultBudget, ObjectBudget } from './limits.ts';
 import type { ListPage } from './list-pages.ts';
 import { ListPages } from './list-pages.ts';
 import { parseJson, stripManagedFields } from './json.ts';
-import type { ApiResponse, ApiRequest, Query, Transport } from './transport.ts';
+import type { ApiResponse, ApiRequest, Query, ResponseHeaders, Transport } from './transport.ts';
 import { hasStatusCode, isStatus, statusErrorOf } from './transport.ts';
 
 /** The name of an object, with its namespace if the kind is namespaced. */
@@ -19,6 +19,11 @@ export interface Name {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface GetOptions extends CallOptions {
+  /** Called with the headers of the response. */
+  readonly onHeaders?: (headers: ResponseHeaders) => void;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -115,8 +120,11 @@ export class Client implements Disposable {
     return this.#json({ method: 'GET', path, ...(accept === undefined ? {} : { accept }), signal });
   }
 
-  get<T extends ApiObject>(kind: Kind<T>, name: Name, { signal }: CallOptions = {}): Promise<T> {
-    return this.#object(kind, { method: 'GET', path: objectPath(kind, name), signal });
+  async get<T extends ApiObject>(kind: Kind<T>, name: Name, { signal, onHeaders }: GetOptions = {}): Promise<T> {
+    const { headers, body } = await this.#request({ method: 'GET', path: objectPath(kind, name), signal });
+    onHeaders?.(headers);
+    // A cast as in #object.
+    return typed(kind, parseJson(body) as T);
   }
 
   /** Like `get`, but returns undefined if the object does not exist. */

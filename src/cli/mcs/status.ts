@@ -3,7 +3,7 @@ import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
 import { waitingSince } from '../../multicluster/explain/lag.ts';
-import { slowness } from '../../multicluster/explain/member-problem.ts';
+import { skewText, slowness } from '../../multicluster/explain/member-problem.ts';
 import type { LeaseState } from '../../multicluster/explain/why.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
@@ -34,7 +34,12 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
   const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
   return {
     value: rows,
-    lines: [...lines, ...exports, ...snapshot.problems(), ...snapshot.members.flatMap((each) => slowness(each) ?? [])],
+    lines: [
+      ...lines,
+      ...exports,
+      ...snapshot.problems(),
+      ...snapshot.members.flatMap((each) => [slowness(each) ?? [], skewText(each) ?? []].flat()),
+    ],
     isWell: rows.every(({ isWell }) => isWell),
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installDefinitions, slowness } from './member-problem.ts';
+import { installDefinitions, skewText, slowness } from './member-problem.ts';
 
 test('slowness names a slow cluster and the time of its last probe', () => {
   const probe = { isSlow: true, latencyMs: 7240 };
@@ -11,4 +11,11 @@ test('slowness names a slow cluster and the time of its last probe', () => {
 test('installDefinitions names the context if there is one', () => {
   assert.equal(installDefinitions(), 'kubectl apply -f examples/multicluster/definitions.yaml');
   assert.equal(installDefinitions('west'), 'kubectl --context west apply -f examples/multicluster/definitions.yaml');
+});
+
+test('skewText names the direction of the skew', () => {
+  const skew = (clockSkewMs: number, isSkewed = true) => skewText({ id: 'west', probe: { isSkewed, clockSkewMs } });
+  assert.match(skew(37_400) ?? '', /^the clock of cluster west is 37 s ahead:/);
+  assert.match(skew(-37_400) ?? '', /^the clock of cluster west is 37 s behind:/);
+  assert.equal(skew(900, false), undefined);
 });

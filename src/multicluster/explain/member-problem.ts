@@ -36,3 +36,15 @@ export const slowness = ({
   probe.isSlow
     ? `cluster ${id} answers slowly: the last probe took ${(probe.latencyMs / 1000).toFixed(1)} s`
     : undefined;
+
+/** The warning about a member whose clock differs; undefined: it does not. */
+export const skewText = ({
+  id,
+  probe: { isSkewed, clockSkewMs = 0 },
+}: {
+  readonly id: string;
+  readonly probe: Pick<Member['probe'], 'isSkewed' | 'clockSkewMs'>;
+}): string | undefined =>
+  isSkewed
+    ? `the clock of cluster ${id} is ${Math.round(Math.abs(clockSkewMs) / 1000)} s ${clockSkewMs > 0 ? 'ahead' : 'behind'}: timestamps decide which export is the oldest`
+    : undefined;

@@ -176,3 +176,27 @@ for (const pausedMs of [10_000, 40_000, 3_600_000]) {
     assert.equal(states.filter((state) => state.startsWith('lost')).length, 1);
   });
 }
+
+for (const { name, aheadMs, wantSeconds, isSkewed } of [
+  { name: 'ahead', aheadMs: 37_000, wantSeconds: 37, isSkewed: true },
+  { name: 'behind', aheadMs: -37_000, wantSeconds: -37, isSkewed: true },
+  { name: 'in sync', aheadMs: 0, wantSeconds: 0, isSkewed: false },
+]) {
+  test(`measures a server clock that is ${name}`, async () => {
+    const clocks: ManualClock[] = [];
+    const date = (): string => new Date((clocks[0]?.now() ?? 0) + aheadMs).toUTCString();
+    await using started = taken({ request: async () => ({ ...answer, headers: { date: date() } }) });
+    clocks.push(started.clock);
+    await started.clock.advance(6000);
+    assert.ok(Math.abs((started.probe.clockSkewMs ?? NaN) / 1000 - wantSeconds) <= 1, `${started.probe.clockSkewMs}`);
+    assert.equal(started.probe.isSkewed, isSkewed);
+    assert.ok(started.states.length >= 1);
+  });
+}
+
+test('the clock skew is unknown without a Date header', async () => {
+  await using started = taken({ request: async () => answer });
+  await started.clock.advance(6000);
+  assert.equal(started.probe.clockSkewMs, undefined);
+  assert.equal(started.probe.isSkewed, false);
+});

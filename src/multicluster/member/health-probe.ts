@@ -2,13 +2,14 @@ import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { afterPendingReads, silenceMs, sleep } from '../../client/clock.ts';
+import type { ResponseHeaders } from '../../client/transport.ts';
 import { withDeadline } from './deadline.ts';
 import type { ProbeTimes } from './options.ts';
 
 export interface HealthProbeOptions extends ProbeTimes {
   readonly client: Client;
   readonly clock: Clock;
-  /** Called when the state or `isSlow` has changed. `isBack`: the server answers again after an interruption. */
+  /** Called when the state, `isSlow` or `isSkewed` has changed. `isBack`: the server answers again after an interruption. */
   readonly onChange: (isBack: boolean) => void;
 }
 
@@ -30,6 +31,12 @@ const mostConcurrent = 4;
 /** A probe may take this many times as long as the last one before the server counts as silent. */
 const slowdownFactor = 2;
 
+/** Clock skew that is reported. */
+const skewLimitMs = 5000;
+
+/** Probes that take longer say too little about the clock of the server. */
+const skewProbeMs = 2000;
+
 /**
  * Probes whether a cluster answers, by a read of its namespace kube-system, whose UID identifies the cluster. An open watch
  * does not prove that the server is there.
@@ -40,6 +47,7 @@ export class HealthProbe {
   #confirmedAt: number | undefined;
   #answeredAt = -Infinity;
   #latencyMs = 0;
+  #clockSkewMs: number | undefined;
   #uid: string | undefined;
   #error: unknown;
   /** Probes in progress. */
@@ -65,6 +73,16 @@ export class HealthProbe {
   /** It answers, but takes longer than the interval of probes. */
   get isSlow(): boolean {
     return this.#state === 'alive' && this.#latencyMs > this.#options.renewMs;
+  }
+
+  /** How far the clock of the server is ahead of the local clock, to within a second; undefined: unknown. */
+  get clockSkewMs(): number | undefined {
+    return this.#clockSkewMs;
+  }
+
+  /** Its clock differs so much that timestamps of its objects compare wrongly with those of other clusters. */
+  get isSkewed(): boolean {
+    return Math.abs(this.#clockSkewMs ?? 0) >= skewLimitMs;
   }
 
   get uid(): string | undefined {
@@ -113,22 +131,31 @@ export class HealthProbe {
     // An answer to an older probe does not prove that the server is there now.
     const longestMs = this.#state === 'unknown' ? durationMs : durationMs - renewMs / 2;
     const ms = this.#running.size < mostConcurrent - 1 ? longestMs : Math.min(renewMs, longestMs);
+    let serverTimeMs = NaN;
+    const onHeaders = ({ date }: ResponseHeaders): void => void (serverTimeMs = Date.parse(String(date)));
     try {
       const { metadata } = await withDeadline({ signal, ms, clock }, (deadline) =>
-        client.get(namespaceKind, { name: 'kube-system' }, { signal: deadline }),
+        client.get(namespaceKind, { name: 'kube-system' }, { signal: deadline, onHeaders }),
       );
       const isBack = this.#confirmedAt !== undefined;
       this.#confirmedAt = Math.max(this.#confirmedAt ?? startedAt, startedAt);
       this.#answeredAt = clock.elapsed();
-      const wasSlow = this.isSlow;
+      const [wasSlow, wasSkewed] = [this.isSlow, this.isSkewed];
       this.#latencyMs = silenceMs(clock, startedAt);
+      this.#measureSkew(serverTimeMs);
       this.#uid = metadata.uid;
       this.#error = undefined;
-      if (this.isSlow !== wasSlow) this.#options.onChange(false);
+      if (this.isSlow !== wasSlow || this.isSkewed !== wasSkewed) this.#options.onChange(false);
       this.#become('alive', isBack);
     } catch (error) {
       if (!signal.aborted) this.#noAnswer(startedAt, error);
     }
+  }
+
+  /** The Date header has whole seconds, and was written between the start and the end of the probe. */
+  #measureSkew(serverTimeMs: number): void {
+    if (Number.isNaN(serverTimeMs) || this.#latencyMs > skewProbeMs) return;
+    this.#clockSkewMs = serverTimeMs + 500 - (this.#options.clock.now() - this.#latencyMs / 2);
   }
 
   /** A probe failed or timed out: the server is silent unless it has answered since that probe was started. */

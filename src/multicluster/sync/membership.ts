@@ -28,6 +28,9 @@ export interface Observed {
   readonly isReady: boolean;
   readonly isSilent: boolean;
   readonly isSlow: boolean;
+  readonly isSkewed: boolean;
+  /** See `problemOf`. */
+  readonly problem: string | undefined;
   readonly isOverLimit: boolean;
 }
 
@@ -42,6 +45,8 @@ export const observedOf = (participant: Participant): Observed => {
     isReady,
     isSilent: probe.state === 'silent',
     isSlow: probe.isSlow,
+    isSkewed: probe.isSkewed,
+    problem: problemOf(participant),
     isOverLimit: caches.excess !== undefined,
   };
 };
@@ -77,7 +82,15 @@ export class Membership {
 
   /** Adds a member. If it replaces one with the same id, it must be the same cluster. */
   add(member: Member): void {
-    const observed = { shared: '', isReady: false, isSilent: false, isSlow: false, isOverLimit: false };
+    const observed = {
+      shared: '',
+      isReady: false,
+      isSilent: false,
+      isSlow: false,
+      isSkewed: false,
+      problem: undefined,
+      isOverLimit: false,
+    };
     this.#participants.set(member.id, { member, adoption: 'Pending', problems: {}, observed });
     this.invalidate();
   }

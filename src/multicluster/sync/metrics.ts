@@ -24,6 +24,8 @@ export interface MetricsSource {
   excessive(): ReadonlyMap<string, boolean>;
   /** Member → latency of its last probe. */
   answeredInMs(): ReadonlyMap<string, number>;
+  /** Member → how far its clock is ahead; members whose clock is unknown are omitted. */
+  clockSkewsMs(): ReadonlyMap<string, number>;
   /** Importer → services that wait to be reconciled. */
   waiting(): ReadonlyMap<string, number>;
 }
@@ -43,6 +45,11 @@ export function syncMetrics(registry: Registry, source: MetricsSource): SyncMetr
   );
   gauge('member_over_limit', 'Whether a member has more objects than its limit, so that it is not read.', () =>
     Array.from(source.excessive(), ([cluster, isExcessive]) => [{ cluster }, isExcessive ? 1 : 0]),
+  );
+  gauge(
+    'member_clock_skew_seconds',
+    'How far the clock of a member is ahead of the local clock, to within a second.',
+    () => Array.from(source.clockSkewsMs(), ([cluster, ms]) => [{ cluster }, ms / 1000]),
   );
   gauge('member_answer_seconds', 'Latency of the last probe of a member.', () =>
     Array.from(source.answeredInMs(), ([cluster, ms]) => [{ cluster }, ms / 1000]),

@@ -90,6 +90,12 @@ export class Sync {
       services: () => [...this.services.keys()].length,
       conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
       excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
+      clockSkewsMs: () =>
+        new Map(
+          this.members.flatMap(({ id, probe: { clockSkewMs } }) =>
+            clockSkewMs === undefined ? [] : [[id, clockSkewMs]],
+          ),
+        ),
       answeredInMs: () => new Map(this.members.map(({ id, probe }) => [id, probe.latencyMs])),
       dropped: () => this.services.droppedOf(),
       waiting: () => this.#importQueues.lengths,
@@ -266,6 +272,14 @@ export class Sync {
     if (now.isSlow !== before.isSlow) {
       const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
       log.warn({ cluster: id, latencyMs: Math.round(probe.latencyMs) }, text);
+    }
+    if (now.isSkewed !== before.isSkewed) {
+      const text = now.isSkewed ? 'cluster clock differs from the local clock' : 'cluster clock no longer differs';
+      log.warn({ cluster: id, skewSeconds: Math.round((probe.clockSkewMs ?? 0) / 1000) }, text);
+    }
+    if (now.problem !== before.problem) {
+      if (now.problem === undefined) log.info({ cluster: id }, 'cluster is no longer rejected');
+      else log.error({ cluster: id, reason: now.problem }, 'cluster is rejected');
     }
     if (now.isOverLimit && !before.isOverLimit)
       log.error({ cluster: id, err: caches.excess }, 'cluster is over its limit and is not read');
