@@ -27,8 +27,8 @@ suite('changes since a revision', () => {
     return history;
   };
   const table: readonly [name: string, history: History, from: number, want: number[] | undefined][] = [
-    ['nothing happened', filled(), 10, []],
-    ['nothing happened, and the client is ahead', filled(), 99, []],
+    ['no changes', filled(), 10, []],
+    ['no changes, and a future revision', filled(), 99, []],
     ['before its floor', filled([12]), 9, undefined],
     ['from its floor', filled([12], [15]), 10, [12, 15]],
     ['from between two changes', filled([12], [15]), 13, [15]],

@@ -73,7 +73,7 @@ test('limits the connections of one address', async () => {
 });
 
 for (const [what, limits] of [
-  ['in all', { max: 4 }],
+  ['in total', { max: 4 }],
   ['of one address', { maxPerAddress: 4 }],
 ] as const) {
   test(`closes connections without a handshake when there are too many ${what}`, async () => {

@@ -103,7 +103,7 @@ suite('authentication', () => {
     assert.equal((await ask(services, { as: admin, headers: { authorization: 'Basic c2VjcmV0' } })).status, 200);
   });
 
-  test('accepts a valid token beside an invalid certificate', async () => {
+  test('accepts a valid token with an invalid certificate', async () => {
     assert.equal((await ask(services, { as: stranger, headers: bearer('secret') })).status, 200);
   });
 

@@ -57,7 +57,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     maxOutstandingSettings: 10,
     handshakeTimeout: 20_000,
     noDelay: true, // otherwise a second small write waits up to 40 ms for the acknowledgement of the first
-    keepAlive: true, // detects clients whose machine is gone, to end their watches
+    keepAlive: true, // detects clients whose machine has failed, to end their watches
     keepAliveInitialDelay: 15_000,
     settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024, maxHeaderListSize: maxHeaderBytes },
     http1Options: {

@@ -45,7 +45,7 @@ class LargeServer {
       connections: { stallMs, sweepMs: 60_000 },
       identify: () => ({ name: 'alice', uid: '', groups: [] }),
       handle: async ({ url }) => this.#reply(url),
-      unauthorized: () => assert.fail('nobody is refused'),
+      unauthorized: () => assert.fail('every request is authenticated'),
       onUnexpectedError: (error) => assert.fail(String(error)),
     });
     context.after(() => listener.close(0));
@@ -103,7 +103,7 @@ suite('a client that does not read', () => {
       const server = new LargeServer();
       const listener = await server.start(60_000, context);
       const close = await open(listener.port, '/');
-      await until('the answer waits for the client', () => server.unsent.bytes > 0);
+      await until('the reply waits for the client', () => server.unsent.bytes > 0);
       // Buffers of the kernel and the compressor are not counted; they are far smaller than the reply.
       assert.ok(server.made < pieceCount / 4, `${server.made} pieces were made`);
       assert.ok(server.unsent.bytes <= pieceLength, `${server.unsent.bytes} bytes are held`);
@@ -127,7 +127,7 @@ suite('a client that does not read', () => {
       const server = new LargeServer();
       const listener = await server.start(300, context);
       const closers = await Promise.all(Array.from({ length: 3 }, () => open(listener.port, '/whole')));
-      await until('answers wait', () => server.unsent.bytes >= 128 * pieceLength);
+      await until('replies wait', () => server.unsent.bytes >= 128 * pieceLength);
       await until('all are disconnected', () => server.released === 3);
       assert.equal(server.unsent.bytes, 0);
       for (const close of closers) close();

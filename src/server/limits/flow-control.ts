@@ -69,7 +69,7 @@ export class FlowControl implements Disposable {
     this.#timer = setInterval(() => this.#expire(options.maxWaitMs), 1000).unref();
   }
 
-  /** Asks to run a request. An admitted request must call `leave` exactly once. */
+  /** Requests seats. An admitted request must call `leave` exactly once. */
   enter(request: RequestClass, cost: number): Admission {
     const { queue, counts } = this.#lanes[request.level];
     this.#activeFlows.record(request.flow);
@@ -80,7 +80,7 @@ export class FlowControl implements Disposable {
   }
 
   /**
-   * Asks to send the reply to a write. Many writes become durable at the same moment; their replies are spread over turns
+   * Waits until the reply to a write may be sent. Many writes become durable at the same moment; replies are spread over turns
    * of the event loop.
    */
   startReply({ level, flow }: RequestClass): 'now' | Promise<void> {

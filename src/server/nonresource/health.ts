@@ -8,7 +8,8 @@ export interface HealthCheck {
   readonly readyOnly: boolean;
   /** Reported without making the server unready, because reads and deletions still work. */
   readonly isInformational?: boolean;
-  /** Returns what is wrong, or undefined. */ readonly problem: () => string | undefined;
+  /** Returns what is wrong, or undefined. */
+  readonly problem: () => string | undefined;
 }
 
 /** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and a path for each check. */

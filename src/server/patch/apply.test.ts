@@ -73,7 +73,7 @@ function refusal(run: () => unknown): { code: unknown; reason: unknown; message:
     const { code, reason, message, details } = error.status;
     return { code, reason, message, details };
   }
-  return assert.fail('nothing was refused');
+  return assert.fail('nothing was rejected');
 }
 
 const http = { port: 80, targetPort: 8080 };
@@ -203,8 +203,8 @@ describe('two appliers', () => {
     });
 
     const givenUp = apply(shared, { ports: [http] });
-    assert.deepEqual(givenUp['spec'], { type: 'ClusterIP', ports: [http] }, 'bob still wants the type');
-    assert.deepEqual(apply(givenUp, undefined, byBob)['spec'], { ports: [http] }, 'now nobody does');
+    assert.deepEqual(givenUp['spec'], { type: 'ClusterIP', ports: [http] }, 'bob still owns the type');
+    assert.deepEqual(apply(givenUp, undefined, byBob)['spec'], { ports: [http] }, 'it has no owner now');
   });
 
   test('conflict on different values', () => {
@@ -284,7 +284,7 @@ describe('the order of lists', () => {
   const port = (...numbers: readonly number[]): JsonObject[] => numbers.map((number) => ({ port: number }));
   const cases = [
     { name: 'new items follow', live: [1, 2], config: [2, 3], want: [1, 2, 3] },
-    { name: 'the configuration decides among its own', live: [1, 2, 3], config: [3, 1], want: [2, 3, 1] },
+    { name: 'items of the configuration keep its order', live: [1, 2, 3], config: [3, 1], want: [2, 3, 1] },
     { name: 'a new item comes before the shared one it precedes', live: [1, 2], config: [3, 2], want: [1, 3, 2] },
     {
       name: 'live items keep their place among shared ones',

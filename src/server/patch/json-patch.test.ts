@@ -21,10 +21,10 @@ describe('operations', () => {
     { name: 'add at the end', patch: [{ op: 'add', path: '/a/3', value: 9 }], want: { ...list, a: [1, 2, 3, 9] } },
     { name: 'replace everything', patch: [{ op: 'replace', path: '', value: { n: 1 } }], want: { n: 1 } },
     // Kubernetes is more lenient than RFC 6902 here.
-    { name: 'replace what is not there', patch: [{ op: 'replace', path: '/d', value: 1 }], want: { ...list, d: 1 } },
+    { name: 'replace a missing member', patch: [{ op: 'replace', path: '/d', value: 1 }], want: { ...list, d: 1 } },
     { name: 'add no value', patch: [{ op: 'add', path: '/d' }], want: { ...list, d: null } },
-    { name: 'copy what is not there', patch: [{ op: 'copy', from: '/x', path: '/d' }], want: { ...list, d: null } },
-    { name: 'test that something is not there', patch: [{ op: 'test', path: '/b/d', value: null }], want: list },
+    { name: 'copy a missing member', patch: [{ op: 'copy', from: '/x', path: '/d' }], want: { ...list, d: null } },
+    { name: 'test that a member is missing', patch: [{ op: 'test', path: '/b/d', value: null }], want: list },
     {
       name: 'count from the end',
       patch: [{ op: 'replace', path: '/a/-1', value: 9 }],
@@ -36,7 +36,7 @@ describe('operations', () => {
       patch: [{ op: 'add', path: '/a/03', value: 9 }],
       want: { ...list, a: [1, 2, 3, 9] },
     },
-    { name: 'forget the first slash', patch: [{ op: 'add', path: 'x/d', value: 1 }], want: { ...list, d: 1 } },
+    { name: 'omit the first slash', patch: [{ op: 'add', path: 'x/d', value: 1 }], want: { ...list, d: 1 } },
     {
       name: 'remove',
       patch: [
@@ -166,7 +166,7 @@ function refusal(document: JsonObject, patch: unknown): { code: unknown; reason:
     const { code, reason, message } = error.status;
     return { code, reason, message };
   }
-  return assert.fail('nothing was refused');
+  return assert.fail('nothing was rejected');
 }
 
 describe('agrees with an oracle', () => {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../api/schema/json-object.ts';
+import { isJsonObject, setField } from '../../api/schema/json-object.ts';
 import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
@@ -73,7 +73,7 @@ function add(run: Run, path: readonly string[], value: unknown): void {
   if (container === undefined) throw rejected();
   if (container instanceof ChunkedList) {
     container.insert(key === '-' ? container.length : indexIn(container, key, 1), value);
-  } else define(container, key, value);
+  } else setField(container, key, value);
 }
 
 function replace(run: Run, path: readonly string[], value: unknown): void {
@@ -186,7 +186,7 @@ function child(container: Container, key: string): unknown {
 
 function put(container: ChunkedList | Record<string, unknown>, key: string, value: unknown): void {
   if (container instanceof ChunkedList) container.set(indexIn(container, key, 0), value);
-  else define(container, key, value);
+  else setField(container, key, value);
 }
 
 /** The index of a token, from the end if negative; `beyond` is 1 if one past the end is allowed. */
@@ -195,11 +195,6 @@ function indexIn(items: { readonly length: number }, token: string, beyond: 0 | 
   const index = /^[+-]?\d+$/.test(token) ? Number(token) : Infinity;
   if (index >= size || index < -size) throw rejected();
   return index < 0 ? index + size : index;
-}
-
-/** Sets an own property, also for the key `__proto__`, which an assignment would interpret as the prototype. */
-function define(object: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 const undecodable = (value: unknown, type = '[]handlers.jsonPatchOp'): StatusError =>

@@ -122,8 +122,8 @@ describe('managers sent by a client', () => {
   const mine = [entry('mine', { 'f:spec': { 'f:type': {} } }, { operation: 'Apply' })];
   const cases: { name: string; sent: unknown; want: readonly ManagedFieldsEntry[] | undefined }[] = [
     { name: 'replace the stored ones', sent: mine, want: mine },
-    { name: 'are forgotten with []', sent: [], want: undefined },
-    { name: 'are forgotten with [{}]', sent: [{}], want: undefined },
+    { name: 'are cleared with []', sent: [], want: undefined },
+    { name: 'are cleared with [{}]', sent: [{}], want: undefined },
     { name: 'are ignored with null', sent: null, want: created.metadata.managedFields },
     {
       name: 'are ignored without a version',
@@ -145,7 +145,7 @@ describe('managers sent by a client', () => {
       sent: [{ ...mine[0], fieldsV1: { spec: {} } }],
       want: created.metadata.managedFields,
     },
-    { name: 'are dropped where they own nothing', sent: [...mine, entry('x', {})], want: mine },
+    { name: 'are dropped if they own nothing', sent: [...mine, entry('x', {})], want: mine },
   ];
   for (const { name, sent, want } of cases) {
     test(name, () => {

@@ -81,7 +81,7 @@ describe('objects', () => {
       want: { spec: { ports: [{ port: 80 }] } },
     },
     {
-      name: 'replace what is of another type',
+      name: 'replace a value of another type',
       document: { spec: { selector: 'x' } },
       patch: { spec: { selector: { a: null, b: '1' } } },
       want: { spec: { selector: { b: '1' } } },
@@ -111,7 +111,7 @@ describe('lists', () => {
       want: { spec: { ports: [{ port: 80, name: 'http' }, { port: 443, name: 'https' }, { port: 53 }] } },
     },
     {
-      name: 'SRV-8 ports merge by number alone, so that TCP and UDP on one port are mixed up',
+      name: 'SRV-8 ports merge by number alone, which confuses TCP and UDP on one port',
       document: {
         spec: {
           ports: [
@@ -137,25 +137,25 @@ describe('lists', () => {
       want: ports(80),
     },
     {
-      name: '$patch: replace leaves only what the patch has',
+      name: '$patch: replace keeps only the items of the patch',
       document: ports(80, 443),
       patch: { spec: { ports: [{ $patch: 'replace' }, { port: 53 }] } },
       want: ports(53),
     },
     {
-      name: 'of scalars gain what is new, before what it was not compared with',
+      name: 'of scalars gain new items, before items without an order',
       document: { metadata: { finalizers: ['a', 'b'] } },
       patch: { metadata: { finalizers: ['c', 'b'] } },
       want: { metadata: { finalizers: ['c', 'a', 'b'] } },
     },
     {
-      name: 'of scalars lose what is deleted',
+      name: 'of scalars lose deleted items',
       document: { metadata: { finalizers: ['a', 'b', 'c'] } },
       patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['b', 'x'], finalizers: ['d'] } },
       want: { metadata: { finalizers: ['d', 'a', 'c'] } },
     },
     {
-      name: 'deleting from a list that is not there',
+      name: 'deleting from a missing list',
       document: { metadata: {} },
       patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['b'] } },
       want: { metadata: {} },
@@ -186,7 +186,7 @@ describe('lists', () => {
 describe('order', () => {
   check([
     {
-      name: 'what kubectl sends to replace a port',
+      name: 'the patch that kubectl sends to replace a port',
       document: { spec: { ports: [{ port: 80 }], type: 'ClusterIP' } },
       patch: {
         spec: { '$setElementOrder/ports': [{ port: 81 }], ports: [{ port: 81 }, { $patch: 'delete', port: 80 }] },
@@ -194,7 +194,7 @@ describe('order', () => {
       want: { spec: { ports: [{ port: 81 }], type: 'ClusterIP' } },
     },
     {
-      name: 'is set among what the directive names',
+      name: 'is set for the items of the directive',
       document: ports(1, 2, 3),
       patch: { spec: { '$setElementOrder/ports': [{ port: 3 }, { port: 2 }, { port: 1 }] } },
       want: ports(3, 2, 1),

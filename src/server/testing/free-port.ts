@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that nobody has now, for TCP and UDP. It is none of those that systems give to connections that go
- * out: one of these could have it before it is listened on, and a client that tries again and again could meet itself.
+ * A free port of 127.0.0.1 for TCP and UDP, outside the ephemeral range: an outgoing connection could take an ephemeral
+ * port before the test listens on it, and a client that retries could connect to itself.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   throw new Error('no port from 12000 to 19999 is free');
 }
 
-/** Whether something that was told to listen does; it is closed then. */
+/** Whether the listener could bind; closes it. */
 async function couldListen(listener: EventEmitter & { close(): unknown }): Promise<boolean> {
   try {
     await once(listener, 'listening');

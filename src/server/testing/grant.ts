@@ -4,7 +4,7 @@ import type { TestServer } from './server.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Gives rules to a user in one namespace, or everywhere when it is ''. */
+/** Grants rules to a user in one namespace, or in all if it is ''. */
 export async function grant(
   server: TestServer,
   { user, namespace, rules }: { readonly user: string; readonly namespace: string; readonly rules: readonly object[] },

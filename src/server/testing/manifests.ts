@@ -1,4 +1,4 @@
-// One small valid object of every kind, for tests that need something to start from.
+// A small valid object of every kind, as a starting point for tests.
 
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -14,7 +14,7 @@ const rule = { verbs: ['get'], apiGroups: [''], resources: ['services'] };
 const binding = { subjects: [{ kind: 'User', name: 'alice' }] };
 const event = { reason: 'Started', message: 'It started', type: 'Normal' };
 
-/** apiVersion and kind → what is in the object beside those and a name */
+/** apiVersion and kind → the other fields of the object, without a name */
 const contents: Readonly<Record<string, Content>> = {
   'v1 Namespace': {},
   'v1 Service': { spec: { type: 'NodePort', ports: [{ port: 80, name: 'http' }], selector: { app: 'web' } } },
@@ -90,7 +90,7 @@ const contents: Readonly<Record<string, Content>> = {
   },
 };
 
-/** A valid object of the kind. An IPAddress is its own name. */
+/** A valid object of the kind. The name of an IPAddress is the address. */
 export function manifestOf(
   kind: Kind,
   name = 'web',
@@ -104,6 +104,6 @@ export function manifestOf(
   };
 }
 
-/** The path of all objects of the kind in the namespace `default`. */
+/** The collection path of the kind, in the namespace `default`. */
 export const collectionOf = ({ group, version, plural, namespaced }: Kind): string =>
   `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${plural}`;

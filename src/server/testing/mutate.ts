@@ -1,8 +1,10 @@
-// Spoils objects for fuzz tests; imports a development dependency, so only tests may import this file.
+// Mutates objects for fuzz tests.
 
 import fc from 'fast-check';
 
-/** Values that nobody expects, in any place. */
+import { isJsonObject, setField } from '../../api/schema/json-object.ts';
+
+/** Unexpected values. */
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -56,7 +58,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
 
 type Mutation = (value: unknown) => unknown;
 
-/** One change of a value at a random place. */
+/** A mutation at a random path. */
 const mutation: fc.Arbitrary<Mutation> = fc
   .record({
     steps: fc.array(fc.nat(), { maxLength: 7 }),
@@ -87,9 +89,9 @@ const mutation: fc.Arbitrary<Mutation> = fc
             case 'repeat':
               return Array.isArray(found) ? [...found, ...found] : [found, found];
             case 'add':
-              return isRecord(found) ? withField(found, name, value) : value;
+              return isJsonObject(found) ? withField(found, name, value) : value;
             case 'rename':
-              return isRecord(found)
+              return isJsonObject(found)
                 ? Object.fromEntries(Object.entries(found).map(([, item]) => [name, item]))
                 : value;
             case 'remove':
@@ -100,7 +102,7 @@ const mutation: fc.Arbitrary<Mutation> = fc
         }),
   );
 
-/** `base` as it is, or with up to four changes. */
+/** `base` with up to four mutations. */
 export const mutated = (base: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc
     .tuple(base, fc.array(mutation, { maxLength: 4 }))
@@ -122,12 +124,8 @@ function changedAt(target: unknown, steps: readonly number[], change: Mutation):
   );
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** As JSON.parse would: `__proto__` is a field like any other. */
 function withField(object: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
   const copy = { ...object };
-  Object.defineProperty(copy, name, { value, enumerable: true, writable: true, configurable: true });
+  setField(copy, name, value);
   return copy;
 }

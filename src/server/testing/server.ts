@@ -1,4 +1,4 @@
-// A whole API server in this process, for tests: no port, no certificate, memory or any other store.
+// An API server in this process for tests, without a listener, over a memory store or any other.
 
 import { pino } from 'pino';
 
@@ -21,7 +21,7 @@ import { until } from './until.ts';
 
 export interface TestOptions {
   readonly gates?: Partial<Record<GateName, boolean>>;
-  /** Default: a new memory store. Stays open when the server closes, if given. */
+  /** Default: a new memory store. A given store is not closed with the server. */
   readonly store?: Store;
   readonly serviceCidrs?: readonly string[];
   readonly nodePorts?: { readonly from: number; readonly to: number };
@@ -34,12 +34,12 @@ export interface TestOptions {
   readonly encryption?: Encryption;
 }
 
-/** An answer, read. */
+/** A reply with its body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly text: string;
-  /** The body as JSON; tests know what they asked for. */
+  /** The body as JSON, untyped. */
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
   readonly body: any;
   readonly warnings: readonly string[];
@@ -52,34 +52,34 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A watch under way. */
+/** An open watch. */
 export interface TestWatch {
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
   readonly events: readonly { readonly type: string; readonly object: any }[];
   readonly ended: boolean;
-  /** Resolves when `count` events have come; rejects after ten seconds. */
+  /** Resolves when `count` events have arrived; rejects after ten seconds. */
   take(count: number): Promise<TestWatch['events']>;
   close(): void;
 }
 
-/** Somebody who asks; everybody but `system:anonymous` is authenticated. */
+/** A user; all but `system:anonymous` are authenticated. */
 export interface TestUser {
   readonly name: string;
   readonly groups?: readonly string[];
 }
 
-/** What a user of the server can do. */
+/** A client of the server. */
 export interface TestClient {
   ask(method: string, url: string, ask?: Ask): Promise<Answer>;
   watch(url: string, accept?: string): Promise<TestWatch>;
 }
 
-/** A server; what is asked without `as` is asked by an administrator. */
+/** A server, and a client of it as an administrator. */
 export interface TestServer extends TestClient, AsyncDisposable {
   readonly context: ServerContext;
-  /** Answers a request as a listener hands it over. */
+  /** Handles a request like one of the listener. */
   handle(request: ApiRequest): Promise<Reply>;
-  /** The server as somebody else reaches it. */
+  /** A client as another user. */
   as(user: TestUser): TestClient;
 }
 
@@ -126,7 +126,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
   };
 }
 
-/** Every live namespace has the objects that come with it, so that nothing is written but what a test writes. */
+/** Whether every live namespace has its default objects, after which only tests write. */
 function areComplete({ watchCache }: ServerContext): boolean {
   const [namespaces, maps] = [watchCache.of(namespaceKind), watchCache.of(configMapKind)];
   return namespaces

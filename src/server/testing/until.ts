@@ -1,4 +1,4 @@
-/** Waits until `probe` gives something, and gives it back; rejects with `what` when it takes too long. */
+/** Waits until `probe` returns a value other than undefined and false, and returns it; rejects with `what` after a timeout. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
@@ -8,7 +8,7 @@ export async function until<T>(
   for (;;) {
     const found = await probe();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

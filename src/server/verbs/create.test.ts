@@ -79,7 +79,7 @@ suite('rejected objects, in the order of the checks', () => {
   ][] = [
     ['options before the body', { url: `${services}?dryRun=no`, body: '{' }, 422, /^CreateOptions/],
     ['the type of the body before the body', { body: '{', type: 'text/plain' }, 415, /unknown format/],
-    ['a body that is no JSON', { body: '{' }, 400, /^the object provided is unrecognized \(must be of type Service\)/],
+    ['a body that is not JSON', { body: '{' }, 400, /^the object provided is unrecognized \(must be of type Service\)/],
     ['an empty body', { body: '' }, 400, /must be of type Service|EOF/],
     [
       'another version',
@@ -95,20 +95,20 @@ suite('rejected objects, in the order of the checks', () => {
       /^the namespace of the provided object does not match/,
     ],
     [
-      'a namespace that is not there, before what is wrong with the object',
+      'an unknown namespace, before an invalid object',
       { url: '/api/v1/namespaces/absent/services', body: bad },
       404,
       /^namespaces "absent" not found$/,
     ],
     [
-      'what is wrong with the object',
+      'an invalid object',
       { body: bad },
       422,
       /^Service "Bad_Name" is invalid: metadata.name: Invalid value: "Bad_Name"/,
     ],
     ['no name', { body: { spec: port } }, 422, /metadata.name: Required value: name or generateName is required/],
     [
-      'what is wrong before the name that is taken',
+      'an invalid object before a name that is taken',
       { body: { metadata: { name: 'taken' }, spec: { ports: [{ port: 0 }] } } },
       422,
       /spec.ports\[0\].port/,
@@ -120,13 +120,13 @@ suite('rejected objects, in the order of the checks', () => {
       /^services "taken" already exists$/,
     ],
     [
-      'a revision, last of all',
+      'a revision, after all other checks',
       { body: { metadata: { name: 'new', resourceVersion: '5' }, spec: port } },
       500,
       /^resourceVersion should not be set on objects to be created$/,
     ],
     [
-      'an unknown field, if strict',
+      'an unknown field with fieldValidation=Strict',
       { url: `${services}?fieldValidation=Strict`, body: { metadata: { name: 'a' }, spec: { ...port, foo: 1 } } },
       400,
       /^Service in version "v1" cannot be handled as a Service: strict decoding error: unknown field "spec.foo"$/,

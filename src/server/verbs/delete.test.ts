@@ -99,7 +99,7 @@ suite('finalizers', () => {
     const watch = await server.watch(`${maps}?watch=1&resourceVersion=${server.context.watchCache.revision}`);
     const marked = await server.ask('DELETE', `${maps}/a`);
     assert.equal(marked.status, 200);
-    assert.equal(marked.body.kind, 'ConfigMap', 'the object, whatever the kind returns when it is gone');
+    assert.equal(marked.body.kind, 'ConfigMap', 'the object, whatever the kind returns when it is removed');
     assert.equal(marked.body.metadata.deletionGracePeriodSeconds, 0);
     assert.match(marked.body.metadata.deletionTimestamp, /Z$/);
     const again = await server.ask('DELETE', `${maps}/a`);

@@ -148,7 +148,7 @@ suite('pages', () => {
     assert.equal((await server.ask('GET', `${maps}?limit=1&continue=${token}`)).status, 410);
   });
 
-  test('reject a revision beside a token, and an invalid token', async () => {
+  test('reject a token with a revision, and an invalid token', async () => {
     await using store = openMemoryStore();
     await using server = await shop(store);
     const { body } = await server.ask('GET', `${maps}?limit=1`);

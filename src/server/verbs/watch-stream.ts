@@ -291,8 +291,8 @@ interface PastEncoder<T> {
 }
 
 /**
- * The lines of a watch's past in batches of bounded work; the last one is returned, so that nobody waits for a turn to
- * find that there is nothing more. An entry that a selector leaves out was read all the same.
+ * The lines of a watch's past in batches of bounded work. Returns the last batch instead of yielding it, to save a turn.
+ * Entries that a selector excludes count too, since they were read.
  */
 function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastEncoder<T>): Generator<string, string> {
   let text = '';

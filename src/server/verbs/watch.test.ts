@@ -280,7 +280,7 @@ test('resumes on a resource without changes, however many other resources have',
     );
   }
   assert.ok(watchCache.revision > Number(from) + 4900);
-  assert.ok(leases.floor > Number(from), 'leases have been forgotten');
+  assert.ok(leases.floor > Number(from), 'the history of leases is compacted');
   const resumed = await server.watch(`${maps}?watch=1&resourceVersion=${from}`);
   const b = await write(server, 'b');
   for (const watch of [idle, resumed]) {
@@ -320,7 +320,7 @@ test('all watches of a burst receive the same order', async () => {
     Array.from({ length: 10 }, () => server.watch(`${maps}?watch=1&resourceVersion=${from}`)),
   );
   await Promise.all(Array.from({ length: 30 }, (_, index) => write(server, `n${index}`)));
-  await until('all have seen all', () => watches.every(({ events }) => events.length >= 30));
+  await until('all watches have all events', () => watches.every(({ events }) => events.length >= 30));
   const [first] = watches.map(told);
   for (const watch of watches) {
     assert.deepEqual(told(watch), first);

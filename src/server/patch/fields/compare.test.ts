@@ -107,7 +107,7 @@ describe('compare', () => {
       want: { added: [], modified: ['.spec.data', '.spec.words'], removed: [] },
     },
     {
-      name: 'what is not declared is a map or a leaf, by what it is',
+      name: 'an undeclared value is a map or a leaf, depending on its type',
       before: { extra: { a: 1, b: [1] }, other: 'text' },
       after: { extra: { a: 1, b: [1, 2] }, other: { c: 1 } },
       want: { added: ['.other.c'], modified: ['.other', '.extra.b'], removed: [] },
@@ -153,7 +153,7 @@ describe('a configuration claims', () => {
       want: ['.spec.entries[name="a",zone="here"]', '.spec.entries[name="a",zone="here"].name', '.spec.words[="x"]'],
     },
     {
-      name: 'undeclared keys with what is in them',
+      name: 'undeclared keys with their contents',
       config: { extra: { a: { b: 1 } } },
       want: ['.extra', '.extra.a', '.extra.a.b'],
     },
