@@ -82,7 +82,7 @@ export class Serving {
     const plan = this.#planForwarding();
     for (const warning of plan.warnings) log.warn(warning);
     const policy = new RecursionPolicy(plan.policy);
-    const inherited = previous?.forwarder === undefined ? {} : { before: previous.forwarder };
+    const inherited = previous?.forwarder === undefined ? {} : { previous: previous.forwarder };
     const forwarder = plan.forwarder && new Forwarder({ ...plan.forwarder, policy, ...inherited });
     this.forwarder = forwarder;
     this.slowPath = slowPath({

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 
 import { BoundedMap } from './bounded-map.ts';
 
-test('what was used outlives a flood of what is not', () => {
+test('keeps used entries during a flood of new ones', () => {
   const map = new BoundedMap<number>({ entries: 100, bytes: Infinity });
   for (let each = 0; each < 50; each++) map.set(`useful${each}`, each, 1);
   for (let each = 0; each < 50; each++) map.get(`useful${each}`);
@@ -16,7 +16,7 @@ test('what was used outlives a flood of what is not', () => {
   );
 });
 
-test('of the used ones the least recently used goes first', () => {
+test('evicts the least recently used entry', () => {
   const map = new BoundedMap<number>({ entries: 5, bytes: Infinity });
   for (const key of ['a', 'b', 'c', 'd', 'e']) {
     map.set(key, 0, 1);
@@ -27,7 +27,7 @@ test('of the used ones the least recently used goes first', () => {
   assert.deepEqual(Array.from(map.entries(), ([key]) => key).toSorted(), ['a', 'c', 'd', 'e', 'f']);
 });
 
-test('one entry that is larger than the room is not kept, and pushes out nothing', () => {
+test('ignores an entry that exceeds the bounds', () => {
   const map = new BoundedMap<number>({ entries: 5, bytes: 100 });
   map.set('a', 1, 50);
   map.set('b', 2, 101);
@@ -35,7 +35,7 @@ test('one entry that is larger than the room is not kept, and pushes out nothing
   assert.equal(map.get('b'), undefined);
 });
 
-test('it never exceeds its bounds, says the right size, and finds only what was put last', () => {
+test('never exceeds its bounds, and returns only the latest values', () => {
   const command = fc.oneof(
     fc.record({ do: fc.constant('set' as const), key: fc.nat(20), bytes: fc.nat(40) }),
     fc.record({ do: fc.constant('get' as const), key: fc.nat(20), bytes: fc.constant(0) }),

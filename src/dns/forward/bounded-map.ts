@@ -1,7 +1,7 @@
 export interface Bounds {
   readonly entries: number;
   readonly bytes: number;
-  /** Told of each entry that had to make room. */
+  /** Called for each evicted entry. */
   readonly onEvict?: () => void;
 }
 
@@ -11,17 +11,17 @@ interface Slot<V> {
 }
 
 /**
- * A map that never holds more than its bounds. Entries that were used are kept apart from those that were not, which go
- * first: a flood of entries that are never asked for again leaves the useful ones alone.
+ * A map with bounded size. Entries that were read are kept apart from those that were not, which are evicted first: a flood
+ * of entries that are never read does not evict the useful ones.
  *
- *     set ─► new ──get──► used (4/5 of the room)
+ *     set ─► new ──get──► used (4/5 of the bounds)
  *             │  ▲          │ least recently used
  *             ▼  └──────────┘
- *            out
+ *           evicted
  */
 export class BoundedMap<V> {
   readonly #bounds: Bounds;
-  /** In the order of their use, least recent first. */
+  /** Least recently used first. */
   readonly #new = new Map<string, Slot<V>>();
   readonly #used = new Map<string, Slot<V>>();
   #bytes = 0;
@@ -39,7 +39,7 @@ export class BoundedMap<V> {
     return this.#bytes;
   }
 
-  /** The value, which counts as used from now on. */
+  /** Returns a value and marks it as used. */
   get(key: string): V | undefined {
     const used = this.#used.get(key);
     const slot = used ?? this.#new.get(key);
@@ -53,7 +53,7 @@ export class BoundedMap<V> {
     return slot.value;
   }
 
-  /** Sets a value of a size. One that is larger than all the room is not kept. */
+  /** Sets a value of the given size, unless it exceeds the bounds by itself. */
   set(key: string, value: V, bytes: number): void {
     const wasUsed = this.#used.has(key);
     this.delete(key);
@@ -65,7 +65,7 @@ export class BoundedMap<V> {
     while (this.size > this.#bounds.entries || this.#bytes > this.#bounds.bytes) this.#evict();
   }
 
-  /** Whether it was there. */
+  /** Deletes an entry; returns whether it existed. */
   delete(key: string): boolean {
     const used = this.#used.get(key);
     const slot = used ?? this.#new.get(key);
@@ -75,12 +75,12 @@ export class BoundedMap<V> {
     return this.#used.delete(key) || this.#new.delete(key);
   }
 
-  /** All entries; they may be deleted meanwhile. Using them so does not count as use. */
+  /** All entries, which may be deleted during iteration. Does not mark them as used. */
   *entries(): Generator<readonly [string, V]> {
     for (const map of [this.#new, this.#used]) for (const [key, { value }] of map) yield [key, value];
   }
 
-  /** Takes from the used ones what is above their share. */
+  /** Moves entries beyond the share of used ones back to the new ones. */
   #demote(): void {
     const { entries, bytes } = this.#bounds;
     while (this.#used.size > Math.max(1, entries * 0.8) || (this.#usedBytes > bytes * 0.8 && this.#used.size > 1)) {
@@ -94,7 +94,7 @@ export class BoundedMap<V> {
 
   #evict(): void {
     const [first] = this.#new.size > 0 ? this.#new : this.#used;
-    if (first === undefined) throw new Error('bug: a map without entries is over its bounds');
+    if (first === undefined) throw new Error('bug: an empty map exceeds its bounds');
     this.delete(first[0]);
     this.#bounds.onEvict?.();
   }

@@ -38,7 +38,7 @@ const found = (ttl: number): Extract => ({
 const denied = (ttl: number): Extract => ({ answer: emptyAnswer(rcodes.NXDOMAIN), kind: 'negative', ttl });
 const servfail = emptyAnswer(rcodes.SERVFAIL);
 
-/** A clock and a cache on it. */
+/** A cache with a manual clock. */
 function given(options: CacheOptions = {}): { clock: ManualClock; cache: AnswerCache } {
   const clock = new ManualClock();
   return { clock, cache: new AnswerCache({ clock, random: () => 0.5, ...options }) };
@@ -68,52 +68,56 @@ async function play(script: string, options: CacheOptions = {}): Promise<string>
   return seen.join(', ');
 }
 
-suite('how long answers count', () => {
+suite('lifetime of answers', () => {
   const table: readonly { name: string; given: string; want: string; options?: CacheOptions }[] = [
-    { name: 'nothing is known at first', given: '?', want: 'nothing' },
-    { name: 'a TTL runs down', given: 'found:60 ? +10 ? +49.5 ?', want: 'fresh 60, fresh 50, fresh 0' },
-    { name: 'past its time it is stale, with a TTL of 30 (RFC 8767)', given: 'found:60 +60 ?', want: 'stale 30' },
-    { name: 'it stays for a day, and no longer', given: 'found:60 +86459 ? +1 ?', want: 'stale 30, nothing' },
-    { name: 'stale answers can be turned off', given: 'found:60 +60 ?', options: { staleFor: 0 }, want: 'nothing' },
+    { name: 'empty at first', given: '?', want: 'nothing' },
+    { name: 'TTLs decrease', given: 'found:60 ? +10 ? +49.5 ?', want: 'fresh 60, fresh 50, fresh 0' },
+    { name: 'stale after its TTL, with a TTL of 30 (RFC 8767)', given: 'found:60 +60 ?', want: 'stale 30' },
+    { name: 'stale for a day', given: 'found:60 +86459 ? +1 ?', want: 'stale 30, nothing' },
+    { name: 'no stale answers with staleFor 0', given: 'found:60 +60 ?', options: { staleFor: 0 }, want: 'nothing' },
     {
-      name: 'after a failure it is given at once for 30 s',
+      name: 'stale answers are returned at once for 30 s after a failure',
       given: 'found:60 +61 fail ? +29 ? +1 ?',
       want: 'stale 30 at once, stale 30 at once, stale 30',
     },
-    { name: 'a failure does not hide what still counts', given: 'found:60 fail ?', want: 'fresh 60' },
-    { name: 'a denial counts', given: 'denied:20 ? +19 ? +1 ?', want: 'fresh 3, fresh 3, nothing' },
-    { name: 'a denial is never stale', given: 'denied:20 +20 ?', want: 'nothing' },
+    { name: 'a failure does not hide a fresh answer', given: 'found:60 fail ?', want: 'fresh 60' },
+    { name: 'caches a negative answer', given: 'denied:20 ? +19 ? +1 ?', want: 'fresh 3, fresh 3, nothing' },
+    { name: 'a negative answer is never stale', given: 'denied:20 +20 ?', want: 'nothing' },
     {
-      name: 'a denial replaces what was there, for good',
+      name: 'a negative answer replaces a positive one',
       given: 'found:60 denied:20 ? +20 ?',
       want: 'fresh 3, nothing',
     },
-    { name: 'what is there replaces a denial', given: 'denied:20 found:60 ?', want: 'fresh 60' },
-    { name: 'a denial without a SOA is not kept', given: 'denied:0 ?', want: 'nothing' },
-    { name: 'a TTL of 0 is not kept, not even as stale', given: 'found:0 ?', want: 'nothing' },
-    { name: 'a least TTL', given: 'found:0 ? +4 ? +1 ?', options: { minTtl: 5 }, want: 'fresh 5, fresh 1, stale 30' },
-    { name: 'a largest TTL', given: 'found:86400 ? +3600 ?', want: 'fresh 3600, stale 30' },
-    { name: 'a largest TTL of denials', given: 'denied:86400 +299 ? +1 ?', want: 'fresh 3, nothing' },
-    { name: 'a failure counts a second (RFC 9520)', given: 'fail ? +0.9 ? +0.1 ?', want: 'fresh 2, fresh 2, nothing' },
+    { name: 'a positive answer replaces a negative one', given: 'denied:20 found:60 ?', want: 'fresh 60' },
+    { name: 'does not cache a negative answer without a SOA', given: 'denied:0 ?', want: 'nothing' },
+    { name: 'does not cache TTL 0, not even as stale', given: 'found:0 ?', want: 'nothing' },
+    { name: 'minimum TTL', given: 'found:0 ? +4 ? +1 ?', options: { minTtl: 5 }, want: 'fresh 5, fresh 1, stale 30' },
+    { name: 'maximum TTL', given: 'found:86400 ? +3600 ?', want: 'fresh 3600, stale 30' },
+    { name: 'maximum negative TTL', given: 'denied:86400 +299 ? +1 ?', want: 'fresh 3, nothing' },
     {
-      name: 'failures in a row count longer',
+      name: 'caches a failure for a second (RFC 9520)',
+      given: 'fail ? +0.9 ? +0.1 ?',
+      want: 'fresh 2, fresh 2, nothing',
+    },
+    {
+      name: 'caches consecutive failures longer',
       given: 'fail +1 fail +1.9 ? +0.1 ? fail +3.9 ? +0.1 ?',
       want: 'fresh 2, nothing, fresh 2, nothing',
     },
     {
-      name: 'but not for ever',
+      name: 'up to a limit',
       given: 'fail +1 fail +2 fail +4 fail +8 fail +16 fail +30 fail +29 ? +1 ?',
       want: 'fresh 2, nothing',
     },
-    { name: 'and an old failure is no row', given: 'fail +1 fail +60 fail +1 ?', want: 'nothing' },
-    { name: 'an answer ends a failure', given: 'fail found:60 ?', want: 'fresh 60' },
+    { name: 'ignores old failures', given: 'fail +1 fail +60 fail +1 ?', want: 'nothing' },
+    { name: 'an answer replaces a failure', given: 'fail found:60 ?', want: 'fresh 60' },
   ];
   for (const { name, given: script, options, want } of table) {
     test(name, async () => assert.equal(await play(script, options), want));
   }
 });
 
-test('an answer depends on type, class, DO and CD', () => {
+test('keys include type, class, DO and CD', () => {
   const { cache } = given();
   cache.put(key(), found(60));
   assert.equal(look(cache), 'fresh 60');
@@ -122,12 +126,12 @@ test('an answer depends on type, class, DO and CD', () => {
   assert.equal(look(cache, key('www.example.org', {}, types.AAAA)), 'nothing');
 });
 
-test('a popular answer is renewed in the last tenth of its time', async () => {
+test('refreshes a popular answer in the last tenth of its TTL', async () => {
   const { clock, cache } = given();
   cache.put(key(), found(100));
   const wants = (): boolean => {
     const result = cache.find(key());
-    return result?.state === 'fresh' && result.wantsRenewal;
+    return result?.state === 'fresh' && result.needsRefresh;
   };
   assert.deepEqual([wants(), wants(), wants()], [false, false, false]);
   await clock.advance(89_000);
@@ -139,7 +143,7 @@ test('a popular answer is renewed in the last tenth of its time', async () => {
   assert.equal(cache.find(key('b.example.org'))?.state, 'fresh');
 });
 
-test('a name is forgotten with all below it, and nothing else', () => {
+test('purges a name and everything below it', () => {
   const { cache } = given();
   for (const name of ['example.org', 'www.example.org', 'a.b.example.org', 'notexample.org', 'org']) {
     cache.put(key(name), found(60));
@@ -152,7 +156,7 @@ test('a name is forgotten with all below it, and nothing else', () => {
   assert.deepEqual(cache.size, { success: 0, denial: 0 });
 });
 
-test('a flood of names that do not exist pushes out nothing that does', () => {
+test('a flood of negative answers evicts no positive one', () => {
   const counts = newCacheCounts();
   const { cache } = given({ entries: 100, counts });
   for (let each = 0; each < 100; each++) cache.put(key(`n${each}.example.org`), found(60));
@@ -161,7 +165,7 @@ test('a flood of names that do not exist pushes out nothing that does', () => {
   assert.deepEqual(counts.evictions, { success: 0, denial: 900 });
 });
 
-test('it keeps to its bounds, never serves past the stale limit, and never a TTL above what is left', async () => {
+test('never exceeds its bounds, the stale limit or the remaining TTL', async () => {
   const step = fc.record({
     name: fc.nat(30).map((each) => `n${each}.example.org`),
     ttl: fc.nat(400),
@@ -172,7 +176,7 @@ test('it keeps to its bounds, never serves past the stale limit, and never a TTL
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const limits = { entries: 8, bytes: 4000, maxTtl: 300, maxNegativeTtl: 100, staleFor: 500 };
       const { clock, cache } = given(limits);
-      /** Name → when it was put, and for how long it counts. */
+      /** Name → time and TTL of its answer. */
       const put = new Map<string, { readonly at: number; readonly ttl: number }>();
       for (const { name, ttl, what, wait } of steps) {
         const at = { ...key(name) };

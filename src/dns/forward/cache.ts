@@ -11,7 +11,7 @@ import { newCacheCounts } from './counters.ts';
 import type { Extract } from './extract.ts';
 import type { UpstreamAnswer } from '../resolver.ts';
 
-/** What an answer depends on. */
+/** The properties of a query that its answer depends on. */
 export interface CacheKey {
   readonly question: Question;
   readonly dnssecOk: boolean;
@@ -19,31 +19,31 @@ export interface CacheKey {
 }
 
 export interface CacheOptions {
-  /** Answers kept, of each kind (found, denied or failed); default 10,000. */
+  /** Maximum number of positive answers, and of negative ones and failures; default 10,000. */
   readonly entries?: number;
-  /** Memory for each kind, roughly; default 16 MiB. */
+  /** Approximate memory for each of the two; default 16 MiB. */
   readonly bytes?: number;
-  /** Seconds that an answer counts at most; default 3600. */
+  /** Maximum TTL of answers in seconds; default 3600. */
   readonly maxTtl?: number;
-  /** Seconds that a denial counts at most; default 300: somebody may be waiting for the name to appear. */
+  /** Maximum TTL of negative answers in seconds; default 300, since the name may be created soon. */
   readonly maxNegativeTtl?: number;
-  /** Seconds that an answer counts at least; default 0. */
+  /** Minimum TTL of answers in seconds; default 0. */
   readonly minTtl?: number;
-  /** Seconds that an answer past its time is kept for when upstreams fail; default a day, 0: never used. */
+  /** Seconds that expired answers are kept for failures of upstreams; default a day, 0: never. */
   readonly staleFor?: number;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly counts?: CacheCounts;
 }
 
-/** TTL of records past their time, and how long until an upstream is asked again after a failure (RFC 8767 §5). */
+/** TTL of stale records, and the time until upstreams are queried again after a failure (RFC 8767 §5). */
 const staleTtl = 30;
 const failureRecheckMs = 30_000;
-/** How often an answer must have been used to be renewed before its time is over. */
+/** Cache hits after which an answer is refreshed before it expires. */
 const popularHits = 3;
-/** Failures in a row of one question are kept 1 s, 2 s … up to this (RFC 9520 §3.2). */
-const longestFailureMs = 30_000;
-/** What an entry and a record take besides their bytes; measured on Node 26, rounded up. */
+/** Consecutive failures of a query are cached for 1 s, 2 s … up to this (RFC 9520 §3.2). */
+const maxFailureMs = 30_000;
+/** Overhead of an entry and of a record, measured on Node 26 and rounded up. */
 const entryBytes = 400;
 const recordBytes = 150;
 
@@ -53,22 +53,22 @@ interface Entry {
   readonly kind: Extract['kind'];
   readonly storedAt: number;
   readonly expiresAt: number;
-  /** When a popular entry is renewed: the last tenth of its time, spread so that entries do not move together. */
-  readonly renewAt: number;
+  /** When a popular entry is refreshed: in the last tenth of its TTL, with jitter. */
+  readonly refreshAt: number;
   hits: number;
-  /** When an attempt to renew it last failed. */
+  /** When the last attempt to refresh it failed. */
   failedAt: number;
 }
 
-/** What the cache has for a question. `stale`: give it when nothing better comes; `recentlyFailed`: give it at once. */
+/** A cache lookup. `stale`: use it if upstreams fail; `recentlyFailed`: use it without asking them. */
 export type Found =
-  | { readonly state: 'fresh'; readonly answer: UpstreamAnswer; readonly wantsRenewal: boolean }
+  | { readonly state: 'fresh'; readonly answer: UpstreamAnswer; readonly needsRefresh: boolean }
   | { readonly state: 'stale'; readonly answer: UpstreamAnswer; readonly recentlyFailed: boolean }
   | undefined;
 
 /**
- * Answers of upstreams for as long as they count. What is found and what is not are kept apart, so that a flood of
- * names that do not exist pushes out nothing of use.
+ * Caches upstream answers. Positive and negative answers are kept apart, so that a flood of names that do not exist evicts
+ * nothing useful.
  */
 export class AnswerCache {
   readonly #counts: CacheCounts;
@@ -92,22 +92,22 @@ export class AnswerCache {
     this.#denied = new BoundedMap({ entries, bytes, onEvict: () => void evictions.denial++ });
   }
 
-  /** Answers kept now: found, and denied or failed. */
+  /** Number of positive answers, and of negative ones and failures. */
   get size(): { readonly success: number; readonly denial: number } {
     return { success: this.#found.size, denial: this.#denied.size };
   }
 
-  /** Memory taken, roughly. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#found.bytes + this.#denied.bytes;
   }
 
-  /** What is known for a question; TTLs are what is left of them. */
+  /** Looks up a query; TTLs are the remaining ones. */
   find(key: CacheKey): Found {
     const id = idOf(key);
     const now = this.#options.clock.elapsed();
     const denied = this.#denied.get(id);
-    // A failure does not hide what was found before it; it only keeps upstreams from being asked.
+    // A cached failure does not hide a positive answer; it only avoids queries to upstreams.
     const found = this.#found.get(id);
     const entry = denied === undefined || (denied.kind === 'failure' && found !== undefined) ? found : denied;
     if (entry !== undefined && now < entry.expiresAt) return this.#fresh(entry, now);
@@ -119,7 +119,7 @@ export class AnswerCache {
     return undefined;
   }
 
-  /** Keeps an answer for as long as it counts. A denial replaces what was found, and the other way round. */
+  /** Stores an answer for its TTL. A negative answer replaces a positive one, and vice versa. */
   put(key: CacheKey, { answer, kind, ttl }: Extract): void {
     if (kind === 'failure') return this.fail(key, answer);
     const { maxTtl, maxNegativeTtl, minTtl } = this.#options;
@@ -127,26 +127,29 @@ export class AnswerCache {
     const id = idOf(key);
     this.#denied.delete(id);
     this.#found.delete(id);
-    // Not even for the future, as stale: who says 0 wants to be asked every time. Without a SOA nothing is kept.
+    // Answers with TTL 0 are not cached, not even as stale; negative answers without a SOA neither.
     if (seconds <= 0 || (kind === 'negative' && ttl === 0)) return;
     const clamp = (each: number): number => Math.min(Math.max(each, minTtl), seconds);
-    this.#keep(id, { key, answer: withTtl(answer, clamp), kind }, seconds * 1000);
+    this.#store(id, { key, answer: withTtl(answer, clamp), kind }, seconds * 1000);
   }
 
-  /** Notes that upstreams had no answer, so that they are left alone for a moment (RFC 9520). */
+  /** Caches a failure of all upstreams, so that they are not queried again at once (RFC 9520). */
   fail(key: CacheKey, answer: UpstreamAnswer): void {
     const id = idOf(key);
     const now = this.#options.clock.elapsed();
     const found = this.#found.get(id);
     if (found !== undefined) found.failedAt = now;
-    const before = this.#denied.get(id);
-    const isRepeated = before?.kind === 'failure' && now < before.expiresAt + longestFailureMs;
-    const lasted = isRepeated ? before.expiresAt - before.storedAt : 500;
-    const problem = { code: extendedErrors.CACHED_ERROR, text: answer.problem?.text ?? 'upstreams failed before' };
-    this.#keep(id, { key, answer: { ...answer, problem }, kind: 'failure' }, Math.min(lasted * 2, longestFailureMs));
+    const previous = this.#denied.get(id);
+    const isRepeated = previous?.kind === 'failure' && now < previous.expiresAt + maxFailureMs;
+    const lasted = isRepeated ? previous.expiresAt - previous.storedAt : 500;
+    const problem = {
+      code: extendedErrors.CACHED_ERROR,
+      text: answer.problem?.text ?? 'cached failure of all upstreams',
+    };
+    this.#store(id, { key, answer: { ...answer, problem }, kind: 'failure' }, Math.min(lasted * 2, maxFailureMs));
   }
 
-  /** Forgets a name and all below it; the root: everything. Takes a look at every entry. Returns how many it forgot. */
+  /** Removes a name and everything below it; the root: everything. Visits all entries; returns the number of removed ones. */
   purge(name: Name): number {
     let purged = 0;
     for (const map of [this.#found, this.#denied]) {
@@ -160,28 +163,28 @@ export class AnswerCache {
   #fresh(entry: Entry, now: number): Found {
     this.#counts.hits[entry.kind === 'positive' ? 'success' : 'denial'] += 1;
     entry.hits += 1;
-    const wantsRenewal = entry.kind === 'positive' && entry.hits >= popularHits && now >= entry.renewAt;
-    if (entry.kind === 'failure') return { state: 'fresh', answer: entry.answer, wantsRenewal };
-    return { state: 'fresh', answer: aged(entry.answer, (now - entry.storedAt) / 1000), wantsRenewal };
+    const needsRefresh = entry.kind === 'positive' && entry.hits >= popularHits && now >= entry.refreshAt;
+    if (entry.kind === 'failure') return { state: 'fresh', answer: entry.answer, needsRefresh };
+    return { state: 'fresh', answer: aged(entry.answer, (now - entry.storedAt) / 1000), needsRefresh };
   }
 
   #stale(entry: Entry, now: number): Found {
-    // Nobody vouches for it any more: its signatures may have run out too.
+    // No longer authentic: its signatures may have expired.
     const { authentic: _, ...rest } = withTtl(entry.answer, () => staleTtl);
     const answer: UpstreamAnswer = { ...rest, stale: true };
     return { state: 'stale', answer, recentlyFailed: now < entry.failedAt + failureRecheckMs };
   }
 
-  #keep(id: string, what: Pick<Entry, 'key' | 'answer' | 'kind'>, ms: number): void {
+  #store(id: string, what: Pick<Entry, 'key' | 'answer' | 'kind'>, ms: number): void {
     const { clock, random } = this.#options;
     const storedAt = clock.elapsed();
-    const renewAt = storedAt + ms * (0.85 + 0.1 * random());
-    const entry = { ...what, storedAt, expiresAt: storedAt + ms, renewAt, hits: 0, failedAt: -Infinity };
+    const refreshAt = storedAt + ms * (0.85 + 0.1 * random());
+    const entry = { ...what, storedAt, expiresAt: storedAt + ms, refreshAt, hits: 0, failedAt: -Infinity };
     (what.kind === 'positive' ? this.#found : this.#denied).set(id, entry, sizeOf(id, what.answer));
   }
 }
 
-/** A key as text. The name comes last: nothing in it can be mistaken for another part. */
+/** The key as text. The name is last, so that no part is ambiguous. */
 export const idOf = ({ question, dnssecOk, checkingDisabled }: CacheKey): string =>
   `${question.type} ${question.class} ${Number(dnssecOk)}${Number(checkingDisabled)} ${question.name}`;
 
@@ -191,7 +194,7 @@ function withTtl(answer: UpstreamAnswer, ttlOf: (ttl: number) => number): Upstre
   return { ...answer, answers: change(answer.answers), authority: change(answer.authority) };
 }
 
-/** A second that has begun is over: nobody downstream keeps a record longer than we do. */
+/** Rounds the age up, so that no client keeps a record longer than we do. */
 const aged = (answer: UpstreamAnswer, seconds: number): UpstreamAnswer =>
   withTtl(answer, (ttl) => Math.max(0, Math.floor(ttl - seconds)));
 
@@ -200,5 +203,5 @@ function sizeOf(id: string, { answers, authority }: UpstreamAnswer): number {
   return authority.reduce(size, answers.reduce(size, entryBytes + 2 * id.length));
 }
 
-/** Whether an answer says that upstreams had none. */
+/** Whether an answer is a failure of the upstreams. */
 export const isFailure = ({ rcode }: UpstreamAnswer): boolean => rcode !== rcodes.NOERROR && rcode !== rcodes.NXDOMAIN;

@@ -20,7 +20,7 @@ import {
 
 const random = (): number => 1;
 
-/** `20` an answer after 20 ms, `x` none, `r20` SERVFAIL after 20 ms, `late`; each 100 ms after the one before. */
+/** `20` an answer after 20 ms, `x` none, `r20` SERVFAIL after 20 ms, `late`; at intervals of 100 ms. */
 function history(script: string): Health {
   let health = unknownHealth;
   let now = 0;
@@ -36,25 +36,25 @@ function history(script: string): Health {
   return health;
 }
 
-suite('which upstream is asked first', () => {
+suite('rank', () => {
   const table: readonly { name: string; given: readonly string[]; want: readonly number[]; turn?: number }[] = [
-    { name: 'of unknown ones the first configured', given: ['', '', ''], want: [0, 1, 2] },
-    { name: 'unknown ones take turns', given: ['', '', ''], turn: 4, want: [1, 2, 0] },
-    { name: 'the faster one', given: ['80 80 80', '10 10 10'], want: [1, 0] },
-    { name: 'about equal ones take turns', given: ['10', '11', '50'], turn: 1, want: [1, 0, 2] },
-    { name: 'one that is down comes last, however fast it was', given: ['1 1 1 x x', '90'], want: [1, 0] },
-    { name: 'a single lost packet does not make it down, but another comes first', given: ['9 x', '50'], want: [1, 0] },
-    { name: 'one that loses half comes after a slow one', given: ['5 x 5 x 5 x', '200 200'], want: [1, 0] },
-    { name: 'one that says SERVFAIL comes after a slow one', given: ['r5 r5 r5', '200 200'], want: [1, 0] },
-    { name: 'one that is late comes after one that is not', given: ['20 20 late', '40'], want: [1, 0] },
-    { name: 'when all are down, the one that was better', given: ['90 x x', '9 x x'], want: [1, 0] },
-    { name: 'a good answer brings one back at once', given: ['x x 5', '500'], want: [0, 1] },
+    { name: 'prefers the first configured without data', given: ['', '', ''], want: [0, 1, 2] },
+    { name: 'rotates upstreams without data', given: ['', '', ''], turn: 4, want: [1, 2, 0] },
+    { name: 'prefers the faster upstream', given: ['80 80 80', '10 10 10'], want: [1, 0] },
+    { name: 'rotates upstreams of similar speed', given: ['10', '11', '50'], turn: 1, want: [1, 0, 2] },
+    { name: 'puts an upstream that is down last', given: ['1 1 1 x x', '90'], want: [1, 0] },
+    { name: 'prefers another upstream after one lost packet', given: ['9 x', '50'], want: [1, 0] },
+    { name: 'prefers a slow upstream over one that loses half', given: ['5 x 5 x 5 x', '200 200'], want: [1, 0] },
+    { name: 'prefers a slow upstream over SERVFAIL', given: ['r5 r5 r5', '200 200'], want: [1, 0] },
+    { name: 'prefers an upstream that is not late', given: ['20 20 late', '40'], want: [1, 0] },
+    { name: 'prefers the better one if all are down', given: ['90 x x', '9 x x'], want: [1, 0] },
+    { name: 'prefers an upstream again after a good answer', given: ['x x 5', '500'], want: [0, 1] },
   ];
   for (const { name, given, turn = 0, want } of table) {
     test(name, () => assert.deepEqual(rank(given.map(history), turn), want));
   }
 
-  test('every upstream is in the ranking once', () => {
+  test('contains every upstream once', () => {
     const script = fc.array(fc.constantFrom('5', '50', 'x', 'r9', 'late'), { maxLength: 12 });
     fc.assert(
       fc.property(fc.array(script, { minLength: 1, maxLength: 8 }), fc.nat(100), (scripts, turn) => {
@@ -71,14 +71,14 @@ suite('which upstream is asked first', () => {
   });
 });
 
-suite('when one is down, and comes back', () => {
-  test('two failures in a row make it down', () => {
+suite('down and up', () => {
+  test('two consecutive failures mark an upstream as down', () => {
     assert.equal(isDown(history('5 x')), false);
     assert.equal(isDown(history('5 x x')), true);
     assert.equal(isDown(history('5 x 5 x')), false);
   });
 
-  test('it is probed after a wait that doubles up to a ceiling', () => {
+  test('probes with exponential backoff up to a limit', () => {
     let health = history('x x');
     const waits: number[] = [];
     let now = 200;
@@ -93,30 +93,30 @@ suite('when one is down, and comes back', () => {
     assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
   });
 
-  test('many questions that time out together count once', () => {
+  test('concurrent timeouts count once', () => {
     let health = history('x x');
     for (let each = 0; each < 100; each++) health = failed(health, 150, { now: 250, random });
     assert.equal(health.failures, 2);
   });
 
-  test('a question without an answer says nothing about one that answers others meanwhile', () => {
+  test('a timeout does not count against an upstream that answers other queries', () => {
     const alive = answered(unknownHealth, 5, 500);
     const silent = [1, 2, 3].reduce((health) => failed(health, 400, { now: 1400, random }), alive);
     assert.equal(isDown(silent), false);
-    assert.ok(silent.badness > 0);
+    assert.ok(silent.failureRate > 0);
   });
 });
 
-suite('how long one is waited for', () => {
+suite('hedging delay', () => {
   const table: readonly { name: string; given: string; want: number }[] = [
-    { name: 'an unknown one', given: '', want: 150 },
-    { name: 'a very fast one: not at every hiccup', given: '1 1 1', want: 10 },
-    { name: 'a very slow one: no longer than a person notices', given: '900 900 900', want: 300 },
-    { name: 'one that is down', given: '900 x x', want: 150 },
+    { name: 'without data', given: '', want: 150 },
+    { name: 'has a minimum for fast upstreams', given: '1 1 1', want: 10 },
+    { name: 'has a maximum for slow upstreams', given: '900 900 900', want: 300 },
+    { name: 'of an upstream that is down', given: '900 x x', want: 150 },
   ];
   for (const { name, given, want } of table) test(name, () => assert.equal(hedgeAfterMs(history(given)), want));
 
-  test('the wait is about what 95 of 100 answers take', () => {
+  test('is about the 95th percentile of response times', () => {
     const shapes = [
       (at: number) => 20 + 40 * at,
       (at: number) => 20 - 15 * Math.log(1 - at),
@@ -137,7 +137,7 @@ suite('how long one is waited for', () => {
     }
   });
 
-  test('one is asked again later each time', () => {
+  test('grows with every repetition', () => {
     const health = history('10 10 10');
     assert.deepEqual(
       [1, 2, 3, 4].map((rounds) => repeatAfterMs(health, rounds)),
@@ -146,8 +146,8 @@ suite('how long one is waited for', () => {
   });
 });
 
-suite('rank is not a memory', () => {
-  test('one that was not asked for a while gets a copy, one that is down does not', () => {
+suite('exploration', () => {
+  test('selects an upstream without recent queries that is up', () => {
     const used = { ...history('5'), askedAt: 20_000 };
     const idle = { ...history('80'), askedAt: 1_000 };
     const down = { ...history('x x'), askedAt: 1_000 };

@@ -1,105 +1,105 @@
-// Which upstream to ask next, from what was seen of each. Pure: time and chance are passed in.
+// Selects the next upstream from past results. Pure: time and randomness are parameters.
 import type { Random } from '../../client/clock.ts';
 import { backoffMs } from '../../client/clock.ts';
 
-/** What is known of one upstream. */
+/** The state of an upstream. */
 export interface Health {
-  /** How many answers it is known from; none: the other numbers are guesses. */
+  /** Number of measured answers; without any the other numbers are guesses. */
   readonly samples: number;
-  /** Smoothed time to an answer, and how far answers are from it. */
+  /** Smoothed response time and deviation. */
   readonly rttMs: number;
   readonly deviationMs: number;
-  /** What 95 of 100 answers took at most. */
+  /** The 95th percentile of response times. */
   readonly p95Ms: number;
-  /** 0 to 1: the share of questions that it lately had no useful answer to. */
-  readonly badness: number;
-  /** Questions in a row without any answer. */
+  /** 0 to 1: the recent share of queries without a useful answer. */
+  readonly failureRate: number;
+  /** Consecutive queries without any answer. */
   readonly failures: number;
-  /** Set while it is down: when it is worth a probe. */
+  /** Set while the upstream is down: the time of the next probe. */
   readonly probeAt?: number | undefined;
-  /** When it was last asked. */
+  /** Time of the last query. */
   readonly askedAt?: number | undefined;
-  /** When it last said anything. */
-  readonly heardAt?: number | undefined;
+  /** Time of the last response. */
+  readonly respondedAt?: number | undefined;
 }
 
-/** An upstream that was never asked. */
+/** The state of an upstream that was never queried. */
 export const unknownHealth: Health = {
   samples: 0,
   rttMs: 100,
   deviationMs: 50,
   p95Ms: 150,
-  badness: 0,
+  failureRate: 0,
   failures: 0,
 };
 
-/** Failures in a row after which an upstream is down: one may be a lost packet. */
+/** Consecutive failures after which an upstream is down: a single one may be packet loss. */
 const failuresToBeDown = 2;
 const probeBackoff = { baseMs: 500, maxMs: 30_000 };
-/** An upstream that was not asked for so long gets a copy of a question, so that its rank is not a memory. */
+/** An upstream without queries for this long gets a copy of one, which updates its rank. */
 const exploreAfterMs = 10_000;
-/** What an answer that does not come costs, against one that does. */
-const badnessCostMs = 1000;
-const badnessWeight = 0.25;
+/** The cost of a failed query, in response time. */
+const failureCostMs = 1000;
+const failureWeight = 0.25;
 const rttWeight = 1 / 8;
 
 /** After a useful answer. */
 export function answered(health: Health, ms: number, now: number): Health {
-  return { ...heard(health, ms, now), badness: health.badness * (1 - badnessWeight) };
+  return { ...responded(health, ms, now), failureRate: health.failureRate * (1 - failureWeight) };
 }
 
-/** After an answer that helps nobody (SERVFAIL, REFUSED): it lives, but the next one may do better. */
+/** After a useless answer (SERVFAIL, REFUSED): the upstream is up, but another may do better. */
 export function refused(health: Health, ms: number, now: number): Health {
-  return { ...heard(health, ms, now), badness: worse(health.badness, badnessWeight) };
+  return { ...responded(health, ms, now), failureRate: worse(health.failureRate, failureWeight) };
 }
 
-function heard(health: Health, ms: number, now: number): Health {
-  const alive = { ...health, samples: health.samples + 1, failures: 0, probeAt: undefined, heardAt: now };
+function responded(health: Health, ms: number, now: number): Health {
+  const alive = { ...health, samples: health.samples + 1, failures: 0, probeAt: undefined, respondedAt: now };
   if (health.samples === 0) return { ...alive, rttMs: ms, deviationMs: ms / 2, p95Ms: ms * 1.5 };
   const distance = Math.abs(ms - health.rttMs);
   const deviationMs = health.deviationMs + (distance - health.deviationMs) / 4;
-  // A quantile followed without keeping samples: 19 small steps down balance one large step up.
+  // Tracks a quantile without samples: 19 small steps down balance one large step up.
   const step = Math.max(deviationMs, ms / 20) / 2;
   const p95Ms = ms > health.p95Ms ? health.p95Ms + 0.95 * step : health.p95Ms - 0.05 * step;
   const rttMs = health.rttMs + (ms - health.rttMs) * rttWeight;
   return { ...alive, rttMs, deviationMs, p95Ms: Math.max(p95Ms, rttMs) };
 }
 
-/** When it has been silent for longer than it should: enough to prefer another, not to call it down. */
+/** After the hedging delay without a response: lowers the rank, but is no failure yet. */
 export function late(health: Health): Health {
-  return { ...health, badness: worse(health.badness, badnessWeight / 2) };
+  return { ...health, failureRate: worse(health.failureRate, failureWeight / 2) };
 }
 
 /**
- * After a question that was asked at `askedAt` and got no answer. An upstream that has answered others since is not
- * down: the name is what nobody answers for.
+ * After a query at `askedAt` without a response. An upstream that answered other queries since is not down: the problem is
+ * this name.
  */
 export function failed(health: Health, askedAt: number, { now, random }: { now: number; random: Random }): Health {
-  const badness = worse(health.badness, badnessWeight);
-  if (health.heardAt !== undefined && health.heardAt > askedAt) return { ...health, badness };
-  // A hundred questions that time out together are one failure.
-  if (health.probeAt !== undefined && now < health.probeAt) return { ...health, badness };
+  const failureRate = worse(health.failureRate, failureWeight);
+  if (health.respondedAt !== undefined && health.respondedAt > askedAt) return { ...health, failureRate };
+  // Concurrent timeouts count as one failure.
+  if (health.probeAt !== undefined && now < health.probeAt) return { ...health, failureRate };
   const failures = health.failures + 1;
-  if (failures < failuresToBeDown) return { ...health, badness, failures };
+  if (failures < failuresToBeDown) return { ...health, failureRate, failures };
   const wait = backoffMs(probeBackoff, failures - failuresToBeDown + 1, random);
-  return { ...health, badness, failures, probeAt: now + wait };
+  return { ...health, failureRate, failures, probeAt: now + wait };
 }
 
-const worse = (badness: number, weight: number): number => badness + (1 - badness) * weight;
+const worse = (failureRate: number, weight: number): number => failureRate + (1 - failureRate) * weight;
 
-/** When it is asked. A probe of one that is down moves its next probe, so that there is one at a time. */
+/** When a query is sent. */
 export function asked(health: Health, now: number): Health {
   return { ...health, askedAt: now };
 }
 
-/** Whether it has failed so often that only probes go to it while others live. */
+/** Whether it gets only probes while other upstreams are up. */
 export const isDown = (health: Health): boolean => health.probeAt !== undefined;
 
-const costOf = (health: Health): number => health.rttMs + health.badness * badnessCostMs;
+const costOf = (health: Health): number => health.rttMs + health.failureRate * failureCostMs;
 
 /**
- * All upstreams, the one to ask first in front: those that live by what an answer costs, then those that are down. The
- * ones about as good as the best take turns, so that none gets all questions.
+ * Orders upstreams for a query: those that are up by cost, then those that are down. Upstreams about as good as the best
+ * rotate, so that none gets all queries.
  */
 export function rank(healths: readonly Health[], turn: number): readonly number[] {
   const order = healths.map((_, index) => index);
@@ -115,12 +115,12 @@ export function rank(healths: readonly Health[], turn: number): readonly number[
   return [...near.slice(start), ...near.slice(0, start), ...order.slice(near.length)];
 }
 
-/** Those that are down and due for a probe. Nobody waits for a probe. */
+/** Upstreams that are down and due for a probe. No client waits for probes. */
 export function dueProbes(healths: readonly Health[], now: number): readonly number[] {
   return healths.flatMap(({ probeAt }, index) => (probeAt !== undefined && now >= probeAt ? [index] : []));
 }
 
-/** One that lives and was not asked for a while, to get a copy of the question that `first` is asked. */
+/** An upstream that is up and has not been queried for a while, to get a copy of the query that `first` gets. */
 export function dueExploration(healths: readonly Health[], first: number, now: number): number | undefined {
   const index = healths.findIndex(
     (health, at) => at !== first && !isDown(health) && now - (health.askedAt ?? -Infinity) >= exploreAfterMs,
@@ -128,20 +128,20 @@ export function dueExploration(healths: readonly Health[], first: number, now: n
   return index === -1 ? undefined : index;
 }
 
-const hedgeBounds = { leastMs: 10, mostMs: 300 };
-const repeatLeastMs = 150;
+const hedgeBounds = { minMs: 10, maxMs: 300 };
+const minRepeatMs = 150;
 
-/** How long to wait for this upstream before another is asked too: what 95 of 100 answers take. */
+/** How long to wait for an upstream before querying another one too: its 95th percentile. */
 export function hedgeAfterMs(health: Health): number {
-  if (isDown(health)) return repeatLeastMs;
-  return Math.min(Math.max(health.p95Ms, hedgeBounds.leastMs), hedgeBounds.mostMs);
+  if (isDown(health)) return minRepeatMs;
+  return Math.min(Math.max(health.p95Ms, hedgeBounds.minMs), hedgeBounds.maxMs);
 }
 
 /**
- * How long to wait after all have been asked `rounds` times before one is asked again. Longer than for another one: a
- * question that takes its time there gains nothing from being asked twice, only a lost one does.
+ * How long to wait, after every upstream was queried `rounds` times, before querying one again. Longer than the hedging
+ * delay: repeating a query helps only if it was lost.
  */
 export function repeatAfterMs(health: Health, rounds: number): number {
-  const once = Math.min(Math.max(2 * health.p95Ms, repeatLeastMs), 2 * hedgeBounds.mostMs);
+  const once = Math.min(Math.max(2 * health.p95Ms, minRepeatMs), 2 * hedgeBounds.maxMs);
   return once * 2 ** Math.min(rounds - 1, 8);
 }

@@ -1,32 +1,32 @@
-/** Places to wait in: so many in all, and so many for one holder. It remembers holders only while they have one. */
+/** Limits concurrency in total and per key. Stores only keys in use. */
 export class ConcurrencyLimiter {
-  readonly #most: number;
-  readonly #mostPerHolder: number;
-  /** Holder → seats it has. */
-  readonly #holders = new Map<string, number>();
-  #taken = 0;
+  readonly #limit: number;
+  readonly #limitPerKey: number;
+  /** Key → slots in use. */
+  readonly #used = new Map<string, number>();
+  #total = 0;
 
-  constructor(most: number, mostPerHolder: number) {
-    this.#most = most;
-    this.#mostPerHolder = mostPerHolder;
+  constructor(limit: number, limitPerKey: number) {
+    this.#limit = limit;
+    this.#limitPerKey = limitPerKey;
   }
 
-  /** Takes a seat; `full`: there is none, `share`: this one has as many as one may have. */
-  enter(holder: string): 'taken' | 'full' | 'share' {
-    const own = this.#holders.get(holder) ?? 0;
-    if (own >= this.#mostPerHolder) return 'share';
-    if (this.#taken >= this.#most) return 'full';
-    this.#holders.set(holder, own + 1);
-    this.#taken += 1;
-    return 'taken';
+  /** Acquires a slot. `full`: the total limit is reached; `key-full`: that of the key. */
+  acquire(key: string): 'acquired' | 'full' | 'key-full' {
+    const own = this.#used.get(key) ?? 0;
+    if (own >= this.#limitPerKey) return 'key-full';
+    if (this.#total >= this.#limit) return 'full';
+    this.#used.set(key, own + 1);
+    this.#total += 1;
+    return 'acquired';
   }
 
-  /** Gives a seat back. */
-  leave(holder: string): void {
-    const own = this.#holders.get(holder) ?? 0;
-    if (own <= 0) throw new Error(`bug: ${holder} has no seat`);
-    if (own === 1) this.#holders.delete(holder);
-    else this.#holders.set(holder, own - 1);
-    this.#taken -= 1;
+  /** Releases a slot. */
+  release(key: string): void {
+    const own = this.#used.get(key) ?? 0;
+    if (own <= 0) throw new Error(`bug: ${key} has no slot`);
+    if (own === 1) this.#used.delete(key);
+    else this.#used.set(key, own - 1);
+    this.#total -= 1;
   }
 }

@@ -1,13 +1,13 @@
-// What happened, in plain numbers: they outlive a reload of the configuration, and metrics.ts reads them when asked.
+// Counters of forwarding. They survive a reload; metrics.ts reads them at each scrape.
 
-/** Upper bounds of the buckets that durations are counted in, in seconds; those of CoreDNS. */
+/** Upper bounds of duration buckets in seconds: those of CoreDNS. */
 export const durationBuckets = [
   0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192,
 ] as const;
 
-/** Durations, counted. */
+/** A histogram of durations. */
 class Durations {
-  /** Per bucket, not cumulated; what is above all of them is only in `count`. */
+  /** Per bucket, not cumulative; longer durations count only in `count`. */
   readonly buckets: number[] = durationBuckets.map(() => 0);
   count = 0;
   sum = 0;
@@ -20,15 +20,15 @@ class Durations {
   }
 }
 
-/** Of one upstream. */
+/** Counters of an upstream. */
 export class UpstreamCounts {
-  /** Response code → how long such answers took. There are few codes, so this stays small. */
+  /** Response code → durations. There are few codes, so the map stays small. */
   readonly durations = new Map<number, Durations>();
-  /** Questions and probes without an answer. */
+  /** Queries and probes without an answer. */
   failures = 0;
-  /** Datagrams that were no reply to what was asked. */
+  /** Datagrams that matched no query. */
   wrongReplies = 0;
-  /** Questions over TCP that found a connection open, and that did not. */
+  /** TCP queries on open and on new connections. */
   readonly connections = { reused: 0, opened: 0 };
 
   answered(rcode: number, ms: number): void {
@@ -38,7 +38,7 @@ export class UpstreamCounts {
   }
 }
 
-/** Of the cache; `denial` counts failures too. */
+/** Counters of the cache; `denial` includes failures. */
 export interface CacheCounts {
   readonly hits: { success: number; denial: number };
   readonly evictions: { success: number; denial: number };
@@ -55,20 +55,20 @@ export const newCacheCounts = (): CacheCounts => ({
   prefetches: 0,
 });
 
-/** Of all forwarding. */
+/** Counters of forwarding. */
 export class ForwardCounters {
   readonly cache: CacheCounts = newCacheCounts();
-  /** Questions refused, by reason. */
+  /** Refused queries by reason. */
   readonly refused = { overload: 0, domain: 0, client: 0, rate: 0, stranger: 0, kind: 0 };
-  /** Questions that joined one under way. */
+  /** Queries that joined an identical one in flight. */
   coalesced = 0;
-  /** Questions asked while every upstream for them was down. */
+  /** Queries while all their upstreams were down. */
   allDown = 0;
   /** Answers from which private addresses were removed. */
   privateAnswers = 0;
-  /** Questions of our own that came back to us. */
+  /** Queries of this server that returned to it. */
   loops = 0;
-  /** Name of the upstream → its counts. */
+  /** Upstream → its counters. */
   readonly upstreams = new Map<string, UpstreamCounts>();
 
   upstream(name: string): UpstreamCounts {

@@ -27,7 +27,7 @@ suite('parseEndpoint', () => {
   }
 });
 
-suite('the servers of resolv.conf', () => {
+suite('endpointsOfResolvConf returns the servers', () => {
   const own: OwnAddresses = { listen: [{ address: '0.0.0.0', port: 53 }], machine: ['10.0.0.5', '127.0.0.1'] };
   const table: readonly {
     name: string;
@@ -58,14 +58,14 @@ suite('the servers of resolv.conf', () => {
       self: [],
     },
     {
-      name: 'we are on another port',
+      name: 'this server on another port',
       text: 'nameserver 127.0.0.1',
       own: { listen: [{ address: '0.0.0.0', port: 1053 }], machine: [] },
       want: ['127.0.0.1:53'],
       self: [],
     },
     {
-      name: 'nothing of use',
+      name: 'none',
       text: 'nameserver fe80::1%eth0\nnameserver\nnameserver x\n',
       own,
       want: [],

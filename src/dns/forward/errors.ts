@@ -1,7 +1,7 @@
-/** Why an upstream gave no answer: no room for another question, an error of the network, or the end of our patience. */
+/** Why a query failed: the upstream has too many, a network error, or cancellation. */
 export type UpstreamErrorCode = 'BUSY' | 'NETWORK' | 'ABORTED';
 
-/** A question that an upstream gave no answer to. Told apart by `code`. */
+/** A query without an answer. Distinguished by `code`. */
 export class UpstreamError extends Error {
   readonly code: UpstreamErrorCode;
 
@@ -11,5 +11,5 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Whether something thrown says that an upstream had no room, which is no fault of it. */
+/** Whether an upstream had too many queries, which is not its failure. */
 export const isBusy = (error: unknown): boolean => error instanceof UpstreamError && error.code === 'BUSY';

@@ -25,7 +25,7 @@ function record(line: string): Answer {
     type === 'SOA'
       ? { mname: 'ns', rname: 'host', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: Number(rest[0]) }
       : rest.join(' ');
-  // Bytes become an object here: the codec's types do not follow from text.
+  // A cast: the types of the codec cannot be derived from text.
   return { name, ttl: Number(ttl), type, data } as unknown as Answer;
 }
 
@@ -37,7 +37,7 @@ function print({ owner, ttl, type, data }: RawRecord): string {
   return `${owner} ${ttl} TYPE${type}`;
 }
 
-suite('what of a message answers the question', () => {
+suite('extract', () => {
   const table: readonly {
     name: string;
     answers?: readonly string[];
@@ -49,21 +49,21 @@ suite('what of a message answers the question', () => {
     ttl: number;
   }[] = [
     {
-      name: 'the addresses',
+      name: 'addresses',
       answers: ['www.example.org 60 A 192.0.2.1', 'www.example.org 60 A 192.0.2.2'],
       want: ['www.example.org 60 A 192.0.2.1', 'www.example.org 60 A 192.0.2.2'],
       kind: 'positive',
       ttl: 60,
     },
     {
-      name: 'one TTL for a set, the smallest (RFC 2181)',
+      name: 'the lowest TTL of an RRset (RFC 2181)',
       answers: ['www.example.org 60 A 192.0.2.1', 'www.example.org 20 A 192.0.2.2'],
       want: ['www.example.org 20 A 192.0.2.1', 'www.example.org 20 A 192.0.2.2'],
       kind: 'positive',
       ttl: 20,
     },
     {
-      name: 'aliases in any order, and the least of their TTLs',
+      name: 'aliases in any order, with the lowest TTL',
       answers: [
         'c.example.net 300 A 192.0.2.1',
         'b.example.org 5 CNAME c.example.net',
@@ -78,7 +78,7 @@ suite('what of a message answers the question', () => {
       ttl: 5,
     },
     {
-      name: 'no records that nobody asked for',
+      name: 'no unrelated records',
       answers: [
         'www.example.org 60 A 192.0.2.1',
         'bank.example.com 9999 A 203.0.113.66',
@@ -90,14 +90,14 @@ suite('what of a message answers the question', () => {
       ttl: 60,
     },
     {
-      name: 'no answer for another name only',
+      name: 'no records of other names',
       answers: ['bank.example.com 9999 A 203.0.113.66'],
       want: [],
       kind: 'negative',
       ttl: 0,
     },
     {
-      name: 'NODATA, for as long as the SOA says: its minimum',
+      name: 'NODATA with the minimum of the SOA',
       authority: ['example.org 600 SOA 30'],
       want: [],
       wantAuthority: ['example.org 600 SOA 30'],
@@ -105,7 +105,7 @@ suite('what of a message answers the question', () => {
       ttl: 30,
     },
     {
-      name: 'NXDOMAIN, for as long as the SOA says: its TTL',
+      name: 'NXDOMAIN with the TTL of the SOA',
       rcode: 3,
       authority: ['org 20 SOA 3600'],
       want: [],
@@ -113,9 +113,9 @@ suite('what of a message answers the question', () => {
       kind: 'negative',
       ttl: 20,
     },
-    { name: 'NXDOMAIN without a SOA is not kept (RFC 2308)', rcode: 3, want: [], kind: 'negative', ttl: 0 },
+    { name: 'NXDOMAIN without a SOA, not cacheable (RFC 2308)', rcode: 3, want: [], kind: 'negative', ttl: 0 },
     {
-      name: 'a SOA of a zone that the name is not in does not count',
+      name: 'no SOA of another zone',
       rcode: 3,
       authority: ['example.com 20 SOA 3600'],
       want: [],
@@ -123,7 +123,7 @@ suite('what of a message answers the question', () => {
       ttl: 0,
     },
     {
-      name: 'an alias to nothing: the SOA is that of the end',
+      name: 'an alias to a missing name with the SOA of its target',
       rcode: 3,
       answers: ['www.example.org 7 CNAME gone.example.net'],
       authority: ['example.net 600 SOA 30', 'example.org 600 SOA 40'],
@@ -133,14 +133,14 @@ suite('what of a message answers the question', () => {
       ttl: 7,
     },
     {
-      name: 'aliases that go round end',
+      name: 'an alias loop',
       answers: ['www.example.org 7 CNAME b.example.org', 'b.example.org 7 CNAME www.example.org'],
       want: ['www.example.org 7 CNAME b.example.org', 'b.example.org 7 CNAME www.example.org'],
       kind: 'negative',
       ttl: 0,
     },
     {
-      name: 'SERVFAIL says nothing',
+      name: 'SERVFAIL as a failure',
       rcode: 2,
       answers: ['www.example.org 60 A 192.0.2.1'],
       want: [],
@@ -148,7 +148,7 @@ suite('what of a message answers the question', () => {
       ttl: 0,
     },
     {
-      name: 'a TTL with the first bit set is zero (RFC 2181)',
+      name: 'TTL 0 if its first bit is set (RFC 2181)',
       answers: ['www.example.org 4294967295 A 192.0.2.1'],
       want: ['www.example.org 0 A 192.0.2.1'],
       kind: 'positive',
@@ -165,7 +165,7 @@ suite('what of a message answers the question', () => {
     });
   }
 
-  test('a renamed subtree brings the record that renames it', () => {
+  test('keeps the DNAME record of a synthesized alias', () => {
     const given = message([
       record('example.org 60 DNAME example.net'),
       record('www.example.org 60 CNAME www.example.net'),
@@ -178,13 +178,13 @@ suite('what of a message answers the question', () => {
     );
   });
 
-  test('the upstream vouches for it', () => {
+  test('keeps the AD flag', () => {
     const question = { name: 'www.example.org', type: types.A, class: 1 };
     assert.equal(extract(question, message([], [], { flags: AUTHENTIC_DATA })).answer.authentic, true);
     assert.equal(extract(question, message([])).answer.authentic, undefined);
   });
 
-  test('every record that is kept is at the question or where its aliases lead', () => {
+  test('keeps only records of the alias chain', () => {
     const names = ['www.example.org', 'a.example.org', 'b.example.net', 'c.example.com'];
     const line = fc.record({
       owner: fc.constantFrom(...names),

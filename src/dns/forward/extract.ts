@@ -1,5 +1,5 @@
-// What of an upstream's message answers the question. The rest is dropped: nobody asked for it, so nobody should
-// believe it (RFC 5452 §6), and least of all a cache.
+// Extracts the records that answer a query from an upstream's message. All others are dropped, since they may be forged
+// (RFC 5452 §6) and must not enter the cache.
 import type { Name } from '../../dnswire/data.ts';
 import { flagBits, rcodes, types } from '../../dnswire/codes.ts';
 import type { Message, Question } from '../../dnswire/message.ts';
@@ -9,23 +9,23 @@ import type { RawRecord } from '../../dnswire/record.ts';
 import { readData } from '../../dnswire/record.ts';
 import type { UpstreamAnswer } from '../resolver.ts';
 
-/** An answer with what a cache needs to know of it. */
+/** An answer with its cacheability. */
 export interface Extract {
   readonly answer: UpstreamAnswer;
-  /** `failure`: it says nothing about the name. */
+  /** `failure`: not an answer about the name. */
   readonly kind: 'positive' | 'negative' | 'failure';
-  /** How long it may be kept; 0: not at all. */
+  /** TTL in the cache; 0: not cached. */
   readonly ttl: number;
 }
 
-/** DNSSEC's records, which accompany others. */
+/** DNSSEC records, which accompany others. */
 const dnssec = { RRSIG: 46, NSEC: 47, NSEC3: 50 } as const;
-/** Links of an alias chain that are followed; longer ones are of no use to anybody. */
+/** Maximum length of an alias chain. */
 const maxLinks = 16;
 /** RFC 2181 §8: a TTL with the first bit set is zero. */
 const largestTtl = 0x7fff_ffff;
 
-/** What the message says to the question, and for how long. */
+/** Extracts the answer to a question. */
 export function extract(question: Question, message: Message): Extract {
   const rcode = rcodeOf(message);
   if (rcode !== rcodes.NOERROR && rcode !== rcodes.NXDOMAIN) {
@@ -33,24 +33,24 @@ export function extract(question: Question, message: Message): Extract {
   }
   const { records, end, isFound } = followChain(question, message.answers);
   const answers = withOneTtlPerSet(records);
-  // A name that has the record asked for exists, whatever the code says.
+  // A name with the requested record exists, whatever the response code.
   const isNegative = !isFound;
   const authority = withOneTtlPerSet(authorityFor(end, message.authority, isNegative));
   const authentic = (message.header.flags & flagBits.AD) === 0 ? {} : { authentic: true as const };
   const answer = { rcode: isNegative ? rcode : rcodes.NOERROR, answers, authority, additional: [], ...authentic };
-  const ttl = Math.min(shortest(answers), isNegative ? negativeTtl(authority) : largestTtl);
+  const ttl = Math.min(lowestTtl(answers), isNegative ? negativeTtl(authority) : largestTtl);
   return { answer, kind: isNegative ? 'negative' : 'positive', ttl };
 }
 
 interface Chain {
   readonly records: readonly RawRecord[];
-  /** The name that the aliases lead to. */
+  /** The end of the alias chain. */
   readonly end: Name;
-  /** There are records there of the type asked for. */
+  /** Whether it has records of the requested type. */
   readonly isFound: boolean;
 }
 
-/** Follows aliases from the question; records that are not on the way are left out. */
+/** Follows aliases from the question and collects the records of the chain. */
 function followChain(question: Question, answers: readonly RawRecord[]): Chain {
   const byOwner = Map.groupBy(
     answers.filter((record) => record.class === question.class),
@@ -73,7 +73,7 @@ function followChain(question: Question, answers: readonly RawRecord[]): Chain {
     }
     const alias = here.find(({ type }) => type === types.CNAME);
     if (alias === undefined) break;
-    records.push(...renamings(name, answers), alias, ...signaturesOf(here, types.CNAME));
+    records.push(...dnameRecords(name, answers), alias, ...signaturesOf(here, types.CNAME));
     const target = readName(alias.data, 0);
     if (target === undefined) break;
     name = target.name;
@@ -81,8 +81,8 @@ function followChain(question: Question, answers: readonly RawRecord[]): Chain {
   return { records, end: name, isFound: false };
 }
 
-/** DNAME records above a name, from which its alias was made. */
-function renamings(name: Name, answers: readonly RawRecord[]): readonly RawRecord[] {
+/** DNAME records from which the alias of a name was synthesized. */
+function dnameRecords(name: Name, answers: readonly RawRecord[]): readonly RawRecord[] {
   return answers.filter(
     (record) =>
       isWithin(name, record.owner) &&
@@ -96,10 +96,10 @@ function signaturesOf(here: readonly RawRecord[], type: number): readonly RawRec
   return here.filter((record) => record.type === dnssec.RRSIG && coveredBy(record) === type);
 }
 
-/** The type that a signature is about. */
+/** The type that a signature covers. */
 const coveredBy = ({ data }: RawRecord): number => ((data[0] ?? 0) << 8) | (data[1] ?? 0);
 
-/** Of the authority section: the SOA that says for how long nothing is there, and proofs. */
+/** The SOA of a negative answer, and DNSSEC proofs. */
 function authorityFor(name: Name, authority: readonly RawRecord[], isNegative: boolean): readonly RawRecord[] {
   return authority.filter((record) => {
     const type = record.type === dnssec.RRSIG ? coveredBy(record) : record.type;
@@ -108,17 +108,17 @@ function authorityFor(name: Name, authority: readonly RawRecord[], isNegative: b
   });
 }
 
-/** RFC 2308 §5: the smaller of the SOA's TTL and its minimum; without a SOA a denial is not kept. */
+/** RFC 2308 §5: the lower of the SOA's TTL and minimum; 0 without a SOA. */
 function negativeTtl(authority: readonly RawRecord[]): number {
   const soa = authority.find(({ type }) => type === types.SOA);
   const data = soa && readData(types.SOA, soa.data);
   return soa !== undefined && data?.type === 'SOA' ? Math.min(soa.ttl, data.minimum) : 0;
 }
 
-const shortest = (records: readonly RawRecord[]): number =>
+const lowestTtl = (records: readonly RawRecord[]): number =>
   records.reduce((least, { ttl }) => Math.min(least, ttl), largestTtl);
 
-/** RFC 2181 §5.2: records of one set have one TTL; where they differ, the smallest is right. */
+/** RFC 2181 §5.2: records of an RRset have one TTL, the lowest if they differ. */
 function withOneTtlPerSet(records: readonly RawRecord[]): readonly RawRecord[] {
   const least = new Map<string, number>();
   const keyOf = ({ owner, type }: RawRecord): string => `${type} ${owner}`;

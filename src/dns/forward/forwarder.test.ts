@@ -19,7 +19,7 @@ import type { Behaviour } from './testing/fake-upstream.ts';
 import { answers, answersCode, FakeUpstream, loses, reply, silent, slow } from './testing/fake-upstream.ts';
 import type { ResolveOptions, UpstreamAnswer } from '../resolver.ts';
 
-/** The machine's clock, which can be put forward. */
+/** The system clock with an adjustable offset. */
 class SkippingClock implements Clock {
   #skipped = 0;
   now = (): number => Date.now() + this.#skipped;
@@ -48,10 +48,10 @@ const inTimeOf =
     return withClock(behaviours, { ...options, clock }, (given) => run({ ...given, clock }));
   };
 
-/** Time stands still unless the test moves it, so that nothing is asked twice because the machine was busy. */
+/** A manual clock, so that a busy machine causes no repeated queries. */
 const withForwarder = inTimeOf(() => new ManualClock());
 
-/** Time goes by. */
+/** The system clock. */
 const inRealTime = inTimeOf(() => new SkippingClock());
 
 async function withClock(
@@ -75,7 +75,7 @@ async function withClock(
 const addressOf = (answer: UpstreamAnswer): string | undefined => answer.answers.at(-1)?.data.join('.');
 const client = (address: string): Partial<ResolveOptions> => ({ client: { address, port: 4000, protocol: 'udp' } });
 
-/** Waits until something holds. */
+/** Waits for a condition. */
 async function until(holds: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; !holds();) {
     assert.ok(performance.now() < end, 'it did not come to hold');
@@ -83,8 +83,8 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-suite('one question for many', () => {
-  test('a hundred clients at once are one question upstream (CVE-2023-30464)', async () => {
+suite('one query for many clients', () => {
+  test('sends one query for a hundred concurrent clients (CVE-2023-30464)', async () => {
     await withForwarder([slow(30, answers('192.0.2.1'))], {}, async ({ ask, servers, forwarder }) => {
       const all = await Promise.all(Array.from({ length: 100 }, () => ask('www.example.org')));
       assert.deepEqual(new Set(all.map(addressOf)), new Set(['192.0.2.1']));
@@ -93,7 +93,7 @@ suite('one question for many', () => {
     });
   });
 
-  test('the next is answered from the cache, until its time is over', async () => {
+  test('answers from the cache until the TTL expires', async () => {
     await withForwarder([answers('192.0.2.1', 60)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
       await clock.advance(20_000);
@@ -105,7 +105,7 @@ suite('one question for many', () => {
     });
   });
 
-  test('whoever asks whatever at once, each question goes upstream once', async () => {
+  test('sends each of many concurrent queries once', async () => {
     const asked = fc.array(fc.record({ name: fc.nat(5), host: fc.nat(9) }), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(asked, async (questions) => {
@@ -121,7 +121,7 @@ suite('one question for many', () => {
     );
   });
 
-  test('other types, DO and CD are other questions', async () => {
+  test('sends queries with other types, DO or CD separately', async () => {
     await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers }) => {
       await Promise.all([
         ask('www.example.org'),
@@ -132,7 +132,7 @@ suite('one question for many', () => {
     });
   });
 
-  test('a popular answer is renewed before its time, once', async () => {
+  test('refreshes a popular answer once before it expires', async () => {
     await withForwarder([answers('192.0.2.1', 100)], {}, async ({ ask, servers, clock, forwarder }) => {
       for (let each = 0; each < 4; each++) await ask('www.example.org');
       await clock.advance(97_000);
@@ -143,7 +143,7 @@ suite('one question for many', () => {
     });
   });
 
-  test('what was purged is asked for again', async () => {
+  test('queries a purged name again', async () => {
     await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers, forwarder }) => {
       await ask('www.example.org');
       assert.equal(forwarder.purge('example.org'), 1);
@@ -154,14 +154,14 @@ suite('one question for many', () => {
 });
 
 suite('no stalls, over real sockets', () => {
-  /** Clients give up after five seconds; race.test.ts has the exact times, by a clock of its own. */
+  /** Clients time out after five seconds; race.test.ts tests exact times with a manual clock. */
   const patienceMs = 5000;
   const table: readonly { name: string; first: Behaviour }[] = [
     { name: 'the first upstream is dead', first: silent },
     { name: 'the first upstream loses half', first: loses(2, answers('192.0.2.9')) },
     { name: 'the first upstream is slow', first: slow(900, answers('192.0.2.9')) },
-    { name: 'the first upstream says SERVFAIL', first: answersCode(2) },
-    { name: 'the first upstream says REFUSED', first: answersCode(5) },
+    { name: 'the first upstream returns SERVFAIL', first: answersCode(2) },
+    { name: 'the first upstream returns REFUSED', first: answersCode(5) },
     {
       name: 'the first upstream does not recurse',
       first: (arrival) => {
@@ -175,7 +175,7 @@ suite('no stalls, over real sockets', () => {
     },
   ];
   for (const { name, first } of table) {
-    test(`${name}: 40 questions, all are answered, and none stalls`, async () => {
+    test(`${name}: answers 40 queries without a stall`, async () => {
       await inRealTime([first, answers('192.0.2.1')], {}, async ({ ask }) => {
         const times: number[] = [];
         for (let each = 0; each < 40; each++) {
@@ -190,7 +190,7 @@ suite('no stalls, over real sockets', () => {
     });
   }
 
-  test('the only upstream loses half: asked again, nobody waits for seconds', async () => {
+  test('repeats queries to an only upstream that loses half', async () => {
     await inRealTime([loses(2, answers('192.0.2.1'))], {}, async ({ ask }) => {
       for (let each = 0; each < 6; each++) {
         const start = performance.now();
@@ -200,7 +200,7 @@ suite('no stalls, over real sockets', () => {
     });
   });
 
-  test('one that was down is used again soon after it is back', async () => {
+  test('uses an upstream again soon after it is up', async () => {
     await inRealTime([silent, slow(40, answers('192.0.2.2'))], {}, async ({ ask, servers, forwarder, clock }) => {
       const [first] = forwarder.upstreams;
       for (let each = 0; first !== undefined && !isDown(first.health); each++) {
@@ -217,7 +217,7 @@ suite('no stalls, over real sockets', () => {
     });
   });
 
-  test('any mix of broken upstreams with one good one gives answers, and none of them an endless wait', async () => {
+  test('answers with one good upstream among any broken ones, and always in time', async () => {
     const broken: Readonly<Record<string, Behaviour>> = {
       silent,
       servfail: answersCode(2),
@@ -249,7 +249,7 @@ suite('no stalls, over real sockets', () => {
     );
   });
 
-  test('all upstreams fail: SERVFAIL with the reason, and not asked again at once (RFC 9520)', async () => {
+  test('returns and caches SERVFAIL with the reason if all upstreams fail (RFC 9520)', async () => {
     await withForwarder([answersCode(2), answersCode(2)], {}, async ({ ask, servers }) => {
       const answer = await ask('www.example.org');
       assert.equal(answer.rcode, rcodes.SERVFAIL);
@@ -262,7 +262,7 @@ suite('no stalls, over real sockets', () => {
     });
   });
 
-  test('all upstreams are dead: SERVFAIL before the client gives up', async () => {
+  test('returns SERVFAIL before clients time out if all upstreams are dead', async () => {
     await inRealTime([silent], { deadlineMs: 300 }, async ({ ask }) => {
       const start = performance.now();
       const answer = await ask('www.example.org');
@@ -272,8 +272,8 @@ suite('no stalls, over real sockets', () => {
   });
 });
 
-suite('answers past their time (RFC 8767)', () => {
-  test('given when the upstream is dead, after a wait, and then at once', async () => {
+suite('stale answers (RFC 8767)', () => {
+  test('are returned after a delay if the upstream is dead, then at once', async () => {
     await withForwarder(
       [answers('192.0.2.1', 5)],
       { staleAfterMs: 50, deadlineMs: 200 },
@@ -296,7 +296,7 @@ suite('answers past their time (RFC 8767)', () => {
     );
   });
 
-  test('given at once when the upstream says SERVFAIL', async () => {
+  test('are returned at once if the upstream returns SERVFAIL', async () => {
     await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
       for (const server of servers) server.behaviour = answersCode(2);
@@ -307,7 +307,7 @@ suite('answers past their time (RFC 8767)', () => {
     });
   });
 
-  test('not given when the upstream answers, or denies the name', async () => {
+  test('are not returned if the upstream answers or returns NXDOMAIN', async () => {
     await withForwarder([answers('192.0.2.1', 5)], {}, async ({ ask, servers, clock }) => {
       await ask('www.example.org');
       for (const server of servers) server.behaviour = answersCode(3);
@@ -320,7 +320,7 @@ suite('answers past their time (RFC 8767)', () => {
 });
 
 suite('limits', () => {
-  test('strangers are refused, and nothing is asked for them', async () => {
+  test('refuses clients that may not recurse without any query', async () => {
     const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'] });
     await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask, servers }) => {
       const answer = await ask('www.example.org', client('203.0.113.7'));
@@ -332,7 +332,7 @@ suite('limits', () => {
     });
   });
 
-  test('a client that asks too often is refused, and others are not', async () => {
+  test('refuses a client above its rate, and no others', async () => {
     const policy = new RecursionPolicy({ allow: ['10.0.0.0/8'], perSecond: 5, clock: new ManualClock() });
     await withForwarder([answers('192.0.2.1')], { policy }, async ({ ask }) => {
       const codes = new Set<number>();
@@ -347,7 +347,7 @@ suite('limits', () => {
     });
   });
 
-  test('one client has so many questions under way, all have so many, and different questions are bounded', async () => {
+  test('limits queries per client, in total, and at upstreams', async () => {
     const options = { maxWaitingPerClient: 2, maxWaiting: 4, maxInFlight: 3, deadlineMs: 150 };
     await withForwarder([silent], options, async ({ ask, forwarder, clock }) => {
       const waiting = [ask('www.a.example', client('10.0.0.1')), ask('www.b.example', client('10.0.0.1'))];
@@ -373,7 +373,7 @@ suite('limits', () => {
     });
   });
 
-  test('a flood of random names below one domain leaves room for all others', async () => {
+  test('a flood of random names below one domain leaves capacity for others', async () => {
     const behaviour: Behaviour = (arrival, server) =>
       arrival.name.toLowerCase().endsWith('victim.example') ? undefined : answers('192.0.2.1')(arrival, server);
     await withForwarder([behaviour], { maxInFlight: 40, deadlineMs: 1000 }, async ({ ask, forwarder, clock }) => {
@@ -381,7 +381,7 @@ suite('limits', () => {
         ask(`x${each}.victim.example`, client(`10.0.0.${each % 50}`)),
       );
       const others = Array.from({ length: 100 }, (_, each) => ask(`www.n${each}.example`, client('10.0.1.1')));
-      // All at once is more than there is room for; one after another is not.
+      // Sequential, since concurrent queries would exceed the limit.
       await Promise.all(others);
       for (let each = 0; each < 50; each++) {
         assert.equal(addressOf(await ask(`www.m${each}.example`, client('10.0.1.1'))), '192.0.2.1');
@@ -411,7 +411,7 @@ suite('limits', () => {
   }
 });
 
-suite('where questions go', () => {
+suite('upstreams by zone', () => {
   test('removes private addresses from answers of default upstreams, not of stub zones, and counts them', async () => {
     await using corp = await FakeUpstream.start(answers('10.0.0.7'));
     const routes = new Map([['corp.example', [corp.endpoint]]]);
@@ -428,7 +428,7 @@ suite('where questions go', () => {
     });
   });
 
-  test('a zone with upstreams of its own, and below it another', async () => {
+  test('uses the upstreams of the innermost zone', async () => {
     await using corp = await FakeUpstream.start(answers('192.0.2.2'));
     await using lab = await FakeUpstream.start(answers('192.0.2.3'));
     const routes = new Map([
@@ -442,13 +442,13 @@ suite('where questions go', () => {
       assert.equal(addressOf(await ask('corp.example')), '192.0.2.2');
       assert.equal(addressOf(await ask('a.b.corp.example')), '192.0.2.2');
       assert.equal(addressOf(await ask('a.lab.corp.example')), '192.0.2.3');
-      assert.match((await ask('a.nowhere.example')).problem?.text ?? '', /no upstream to ask/);
+      assert.match((await ask('a.nowhere.example')).problem?.text ?? '', /there is no upstream/);
     });
   });
 });
 
 suite('loops', () => {
-  /** Asks the forwarder what it was asked by it, with or without what a question carries besides its name. */
+  /** Sends queries back to the forwarder, with or without their trail. */
   const asksBack =
     (forwarder: () => Forwarder, keepsOptions: boolean): Behaviour =>
     (arrival) => {
@@ -464,12 +464,12 @@ suite('loops', () => {
 
   for (const keepsOptions of [true, false]) {
     const how = keepsOptions ? 'by what the question carries' : 'by a probe, where the upstream drops what it carries';
-    test(`a question that comes back is answered SERVFAIL at once, ${how}, and others go on`, async () => {
+    test(`answers a returning query with SERVFAIL at once, ${how}, and still answers others`, async () => {
       let forwarder: Forwarder | undefined;
       const looping = asksBack(() => forwarder ?? assert.fail('not yet'), keepsOptions);
       await withForwarder([looping], {}, async (given) => {
         forwarder = given.forwarder;
-        // The deadline does not come: no time goes by.
+        // The clock does not advance to the deadline.
         const answer = await given.ask('www.example.org');
         assert.equal(answer.rcode, rcodes.SERVFAIL);
         assert.ok(forwarder.counters.loops >= 1);
@@ -485,7 +485,7 @@ suite('loops', () => {
     });
   }
 
-  test('with another upstream a loop costs nobody an answer', async () => {
+  test('uses another upstream instead of one with a loop', async () => {
     let forwarder: Forwarder | undefined;
     const looping = asksBack(() => forwarder ?? assert.fail('not yet'), false);
     await withForwarder([looping, slow(20, answers('192.0.2.1'))], {}, async (given) => {
@@ -497,14 +497,14 @@ suite('loops', () => {
 });
 
 suite('a reload', () => {
-  test('keeps what is cached and known, but for zones that go elsewhere now', async () => {
+  test('keeps cache and statistics, except for zones with other upstreams', async () => {
     await using corp = await FakeUpstream.start(answers('192.0.2.2'));
     const routes = new Map([['corp.example', [corp.endpoint]]]);
     await withForwarder([answers('192.0.2.1')], {}, async ({ ask, servers, forwarder, clock }) => {
       await ask('www.example.org');
       await ask('a.corp.example');
       const upstreams = servers.map(({ endpoint }) => endpoint);
-      const next = new Forwarder({ upstreams, routes, clock, before: forwarder });
+      const next = new Forwarder({ upstreams, routes, clock, previous: forwarder });
       const options = { dnssecOk: false, checkingDisabled: false };
       const first = await next.resolve({ name: 'www.example.org', type: types.A, class: 1 }, options);
       assert.equal(addressOf(first), '192.0.2.1');
@@ -520,16 +520,16 @@ suite('a reload', () => {
   });
 });
 
-test('no room at upstreams is not remembered as a failure of the question', async () => {
+test('does not cache the limit of an upstream as a failure', async () => {
   await withForwarder(
     [slow(60, answers('192.0.2.1'))],
     { upstream: { maxConcurrent: 2 } },
     async ({ ask, forwarder }) => {
-      // One of the two is the probe for a loop.
+      // One of the two is a loop probe.
       const first = ask('a.example.org');
       const second = await ask('b.example.org');
       assert.equal(second.rcode, rcodes.SERVFAIL);
-      assert.match(second.problem?.text ?? '', /has 2 questions under way/);
+      assert.match(second.problem?.text ?? '', /has 2 queries in flight/);
       assert.equal(addressOf(await first), '192.0.2.1');
       await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
       assert.equal(addressOf(await ask('b.example.org')), '192.0.2.1');
@@ -537,8 +537,8 @@ test('no room at upstreams is not remembered as a failure of the question', asyn
   );
 });
 
-suite('the end', () => {
-  test('closing answers what is under way with SERVFAIL, and leaves nothing behind', async () => {
+suite('close', () => {
+  test('answers queries in flight with SERVFAIL, and releases all resources', async () => {
     await withForwarder([silent], {}, async ({ ask, forwarder }) => {
       const answer = ask('www.example.org');
       await forwarder.close();
@@ -548,7 +548,7 @@ suite('the end', () => {
     });
   });
 
-  test('closing ends what was only waited for out of curiosity', async () => {
+  test('ends attempts that only update statistics', async () => {
     await withForwarder([silent, answers('192.0.2.1')], {}, async ({ ask, forwarder }) => {
       await ask('www.example.org');
       assert.ok(forwarder.upstreams.some(({ inFlight }) => inFlight > 0));
@@ -558,7 +558,7 @@ suite('the end', () => {
   });
 });
 
-test('every metric is in the README, and the other way round', async () => {
+test('the README lists exactly the metrics', async () => {
   const registry = new Registry();
   const zero = { success: 0, denial: 0 };
   forwardMetrics({ registry, counters: new ForwardCounters(), server: '', cacheSize: () => zero, inFlight: () => 0 });
@@ -568,7 +568,7 @@ test('every metric is in the README, and the other way round', async () => {
   assert.deepEqual(written.toSorted(), registered.toSorted());
 });
 
-test('metrics have the names of CoreDNS, and exist before anything happens', async () => {
+test("metrics have CoreDNS' names and exist before the first query", async () => {
   await withForwarder([answers('192.0.2.1')], {}, async ({ ask, forwarder, servers }) => {
     const registry = new Registry();
     const { counters } = forwarder;
@@ -599,14 +599,14 @@ test('metrics have the names of CoreDNS, and exist before anything happens', asy
   });
 });
 
-test('with servers for some zones only, names outside them are refused, not failed', async () => {
+test('refuses names outside all stub zones without default upstreams', async () => {
   const server = await FakeUpstream.start(answers('192.0.2.1'));
   const routes = new Map([['corp.example', [server.endpoint]]]);
   await withForwarder([], { routes }, async ({ ask }) => {
     assert.equal(addressOf(await ask('www.corp.example')), '192.0.2.1');
     const { rcode, problem } = await ask('www.example.org');
     assert.equal(rcode, 5);
-    assert.equal(problem?.text, 'no server is known for this name');
+    assert.equal(problem?.text, 'no upstream is configured for this name');
   });
   await server[Symbol.asyncDispose]();
 });

@@ -16,11 +16,11 @@ export interface GroupOptions {
   readonly prober: Prober;
 }
 
-/** Upstreams that any question of some kind can go to. */
+/** The upstreams of a zone. */
 export class UpstreamGroup {
   readonly upstreams: readonly Upstream[];
   readonly #options: GroupOptions;
-  /** Under way, or with a loser that is heard out. */
+  /** Races in progress, including those that still wait for slower upstreams. */
   readonly #races = new Set<Race>();
   #turn = 0;
 
@@ -29,54 +29,54 @@ export class UpstreamGroup {
     this.#options = options;
   }
 
-  /** Asks until there is an answer or the time is over. Never rejects. */
+  /** Queries upstreams until one answers or the deadline passes. Never rejects. */
   async ask(query: UpstreamQuery): Promise<RaceResult> {
     const { clock, random, deadlineMs, counters, prober } = this.#options;
-    prober.tend(this.upstreams);
+    prober.probeDue(this.upstreams);
     const usable = this.upstreams.filter((upstream) => !prober.isLooping(upstream));
-    if (usable.length === 0) return { problem: this.#whyNone(), isBusy: false };
+    if (usable.length === 0) return { problem: this.#noUpstream(), isBusy: false };
     if (usable.every(({ health }) => isDown(health))) counters.allDown += 1;
-    const onTry = (name: string, rcode: number | undefined, ms: number): void => {
+    const onAttempt = (name: string, rcode: number | undefined, ms: number): void => {
       const counts = counters.upstream(name);
       if (rcode === undefined) counts.failures += 1;
       else counts.answered(rcode, ms);
     };
     this.#turn = (this.#turn + 1) % 0x1000_0000;
     const onOver = (): void => void this.#races.delete(race);
-    const race = new Race(query, usable, { clock, random, deadlineMs, turn: this.#turn, onTry, onOver });
+    const race = new Race(query, usable, { clock, random, deadlineMs, turn: this.#turn, onAttempt, onOver });
     this.#races.add(race);
     return await race.run();
   }
 
-  /** Takes an upstream out of what is under way: it only sends questions back. */
+  /** Removes an upstream with a forwarding loop from races in progress. */
   drop(upstream: Upstream): void {
     for (const race of this.#races) race.drop(upstream, loopProblem(upstream.name));
   }
 
-  /** Ends what is under way. */
+  /** Ends all races. */
   close(): void {
-    for (const race of this.#races) race.stop('forwarding ends');
+    for (const race of this.#races) race.stop('the server is stopping');
   }
 
-  #whyNone(): string {
-    if (this.upstreams.length === 0) return 'there is no upstream to ask: name one with --upstream';
+  #noUpstream(): string {
+    if (this.upstreams.length === 0) return 'there is no upstream: pass --upstream';
     return loopProblem(this.upstreams.map(({ name }) => name).join(', '));
   }
 }
 
 const loopProblem = (names: string): string =>
-  `forwarding loop: ${names} sends our questions back to us: name another --upstream`;
+  `forwarding loop: ${names} sends queries back to this server: pass another --upstream`;
 
-/** Zones whose questions go elsewhere now. */
+/** Zones whose upstreams changed. */
 export function changedZones(
-  before: ReadonlyMap<Name, UpstreamGroup>,
-  after: ReadonlyMap<Name, UpstreamGroup>,
+  previous: ReadonlyMap<Name, UpstreamGroup>,
+  next: ReadonlyMap<Name, UpstreamGroup>,
 ): readonly Name[] {
   const namesIn = (group: UpstreamGroup | undefined): string =>
     (group?.upstreams ?? [])
       .map(({ name }) => name)
       .toSorted()
       .join(' ');
-  const zones = new Set([...before.keys(), ...after.keys()]);
-  return [...zones].filter((zone) => namesIn(before.get(zone)) !== namesIn(after.get(zone)));
+  const zones = new Set([...previous.keys(), ...next.keys()]);
+  return [...zones].filter((zone) => namesIn(previous.get(zone)) !== namesIn(next.get(zone)));
 }

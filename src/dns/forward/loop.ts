@@ -1,5 +1,4 @@
-// Recognises our own questions when they come back. A server that finds one answers SERVFAIL and goes on: no packet
-// makes it stop.
+// Detects queries of this server that return to it. They are answered SERVFAIL; nothing else stops.
 import { randomBytes } from 'node:crypto';
 
 import { classes, types } from '../../dnswire/codes.ts';
@@ -7,10 +6,10 @@ import type { Question } from '../../dnswire/message.ts';
 import { concat } from '../../dnswire/record.ts';
 
 const idBytes = 8;
-/** More servers than this in a row are a loop among others. */
+/** A longer trail is a loop among other servers. */
 const maxHops = 8;
 
-/** Says in every question which servers it came through: an id for each, chosen by chance when it started. */
+/** Lists in each query the servers that forwarded it, by an id that each chooses randomly at start. */
 export class Trail {
   readonly #id: Uint8Array;
 
@@ -18,12 +17,12 @@ export class Trail {
     this.#id = id;
   }
 
-  /** What a question carries on, that came with `trail`. */
+  /** The trail of a forwarded query that arrived with `trail`. */
   extend(trail: Uint8Array): Uint8Array {
     return concat([trail, this.#id]);
   }
 
-  /** Whether a question that came with `trail` has been here before, or goes round somewhere else. */
+  /** Whether a query that arrived with `trail` was forwarded by this server before, or loops elsewhere. */
   isLoop(trail: Uint8Array): boolean {
     if (trail.length >= maxHops * idBytes) return true;
     for (let at = 0; at + idBytes <= trail.length; at += idBytes) {
@@ -33,13 +32,13 @@ export class Trail {
   }
 }
 
-/** Below a name that is nobody's (RFC 6761 §6.4), so that every resolver denies it quickly. */
+/** Below a reserved name (RFC 6761 §6.4), which every resolver answers quickly. */
 const probeZone = 'loop.fairlead.invalid';
 
-/** A question that nobody else can ask: most resolvers drop the trail of a question, but none changes its name. */
+/** A unique question to detect loops: most resolvers drop the trail, but none changes the name. */
 export function probeQuestion(): Question {
   return { name: `${randomBytes(16).toString('hex')}.${probeZone}`, type: types.TXT, class: classes.IN };
 }
 
-/** Whether a name could be a probe's; a quick look before a longer one. */
+/** Whether a name may be that of a probe: a cheap check before the exact one. */
 export const mayBeProbe = (name: string): boolean => name.endsWith(probeZone);

@@ -1,4 +1,4 @@
-// What forwarding does, under the names and labels that CoreDNS gives it.
+// Metrics of forwarding under CoreDNS' names and labels.
 import type { Registry } from 'prom-client';
 
 import type { HistogramSample, Labels, Samples } from '../../metrics/collected.ts';
@@ -12,33 +12,29 @@ export interface ForwardMetricsOptions {
   readonly counters: ForwardCounters;
   /** The `server` label of CoreDNS: `dns://:53`. */
   readonly server: string;
-  /** Answers in the cache now. */
+  /** Number of cached answers. */
   readonly cacheSize: () => { readonly success: number; readonly denial: number };
-  /** Different questions at upstreams now. */
+  /** Number of queries at upstreams. */
   readonly inFlight: () => number;
 }
 
-/** Registers the metrics. They are read when somebody asks for them, and cost nothing until then. */
+/** Registers the metrics. They are read at each scrape and cost nothing otherwise. */
 export function forwardMetrics(options: ForwardMetricsOptions): void {
   const { registry, counters, inFlight } = options;
   cacheMetrics(options);
   const total = counterIn(registry);
   total(
     'coredns_forward_max_concurrent_rejects_total',
-    'Questions refused because too many were under way.',
+    'Queries refused because too many were in flight.',
     () => counters.refused.overload + counters.refused.domain + counters.refused.client,
   );
-  total(
-    'coredns_forward_healthcheck_broken_total',
-    'Questions asked while every upstream was down.',
-    () => counters.allDown,
-  );
-  total('fairlead_dns_forward_refused_total', 'Questions that were not forwarded, by reason.', () =>
+  total('coredns_forward_healthcheck_broken_total', 'Queries while all upstreams were down.', () => counters.allDown);
+  total('fairlead_dns_forward_refused_total', 'Queries that were not forwarded, by reason.', () =>
     Object.entries(counters.refused).map(([reason, count]) => [{ reason }, count]),
   );
   total(
     'fairlead_dns_forward_coalesced_total',
-    'Questions that joined an equal one under way.',
+    'Queries that joined an identical one in flight.',
     () => counters.coalesced,
   );
   total(
@@ -46,8 +42,8 @@ export function forwardMetrics(options: ForwardMetricsOptions): void {
     'Answers from which private addresses were removed.',
     () => counters.privateAnswers,
   );
-  total('fairlead_dns_forward_loops_total', 'Questions of our own that came back to us.', () => counters.loops);
-  collectedGauge(registry, 'fairlead_dns_forward_in_flight', 'Different questions at upstreams.', inFlight);
+  total('fairlead_dns_forward_loops_total', 'Queries of this server that returned to it.', () => counters.loops);
+  collectedGauge(registry, 'fairlead_dns_forward_in_flight', 'Queries at upstreams.', inFlight);
   upstreamMetrics(registry, counters);
 }
 
@@ -58,23 +54,23 @@ const counterIn =
 
 function cacheMetrics({ registry, counters, server, cacheSize }: ForwardMetricsOptions): void {
   const { cache } = counters;
-  const place = { server, zones: '.', view: '' };
+  const labels = { server, zones: '.', view: '' };
   const total = counterIn(registry);
   const byType = ({ success, denial }: { readonly success: number; readonly denial: number }): Samples => [
-    [{ ...place, type: 'success' }, success],
-    [{ ...place, type: 'denial' }, denial],
+    [{ ...labels, type: 'success' }, success],
+    [{ ...labels, type: 'denial' }, denial],
   ];
-  collectedGauge(registry, 'coredns_cache_entries', 'Answers in the cache.', () => byType(cacheSize()));
-  total('coredns_cache_hits_total', 'Questions answered from the cache.', () => byType(cache.hits));
-  total('coredns_cache_evictions_total', 'Answers that had to make room.', () => byType(cache.evictions));
-  const one = (name: string, help: string, value: () => number): void => total(name, help, () => [[place, value()]]);
-  one('coredns_cache_misses_total', 'Questions that the cache had no answer to.', () => cache.misses);
-  one('coredns_cache_requests_total', 'Questions looked up in the cache.', () => {
+  collectedGauge(registry, 'coredns_cache_entries', 'Cached answers.', () => byType(cacheSize()));
+  total('coredns_cache_hits_total', 'Queries answered from the cache.', () => byType(cache.hits));
+  total('coredns_cache_evictions_total', 'Answers evicted from the cache.', () => byType(cache.evictions));
+  const one = (name: string, help: string, value: () => number): void => total(name, help, () => [[labels, value()]]);
+  one('coredns_cache_misses_total', 'Queries without a cached answer.', () => cache.misses);
+  one('coredns_cache_requests_total', 'Queries looked up in the cache.', () => {
     return cache.hits.success + cache.hits.denial + cache.misses;
   });
-  one('coredns_cache_prefetch_total', 'Popular answers renewed before their time.', () => cache.prefetches);
-  one('coredns_cache_served_stale_total', 'Answers given past their time.', () => cache.servedStale);
-  one('coredns_cache_drops_total', 'Replies that were broken or matched no question.', () =>
+  one('coredns_cache_prefetch_total', 'Popular answers refreshed before they expired.', () => cache.prefetches);
+  one('coredns_cache_served_stale_total', 'Stale answers returned.', () => cache.servedStale);
+  one('coredns_cache_drops_total', 'Replies that were malformed or matched no query.', () =>
     counters.upstreams.values().reduce((sum, { wrongReplies }) => sum + wrongReplies, 0),
   );
 }
@@ -87,34 +83,30 @@ function upstreamMetrics(registry: Registry, counters: ForwardCounters): void {
     );
   each(
     'coredns_proxy_healthcheck_failures_total',
-    'Questions and probes without an answer.',
+    'Queries and probes without an answer.',
     (counts) => counts.failures,
   );
   const tcp = { proto: 'tcp' };
   each(
     'coredns_proxy_conn_cache_hits_total',
-    'Questions that found a connection.',
+    'Queries on an open connection.',
     (counts) => counts.connections.reused,
     tcp,
   );
   each(
     'coredns_proxy_conn_cache_misses_total',
-    'Questions that opened one.',
+    'Queries that opened a connection.',
     (counts) => counts.connections.opened,
     tcp,
   );
-  each(
-    'fairlead_dns_forward_wrong_replies_total',
-    'Datagrams that matched no question.',
-    (counts) => counts.wrongReplies,
-  );
+  each('fairlead_dns_forward_wrong_replies_total', 'Datagrams that matched no query.', (counts) => counts.wrongReplies);
   const durations = 'coredns_proxy_request_duration_seconds';
-  const help = 'How long upstreams took to answer.';
+  const help = 'Response time of upstreams.';
   collectedHistogram(registry, durations, help, () => durationsOf(counters));
-  // Names from before CoreDNS 1.11, which dashboards still have.
+  // Names before CoreDNS 1.11, which some dashboards still use.
   const count = ({ durations }: UpstreamCounts): number =>
     durations.values().reduce((sum, each) => sum + each.count, 0);
-  total('coredns_forward_requests_total', 'Questions to an upstream.', () =>
+  total('coredns_forward_requests_total', 'Queries to an upstream.', () =>
     Array.from(counters.upstreams, ([to, counts]) => [{ to }, count(counts) + counts.failures] as const),
   );
   total('coredns_forward_responses_total', 'Answers of an upstream.', () =>

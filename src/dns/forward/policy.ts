@@ -4,10 +4,10 @@ import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { BoundedMap } from './bounded-map.ts';
 
-/** This machine. */
+/** Addresses of this machine. */
 export const loopbackRanges: readonly string[] = ['127.0.0.0/8', '::1/128'];
 
-/** Networks that the Internet does not reach: RFC 1918, 6598 (carriers, and many clouds' Pods), 4193, link-local. */
+/** Networks that are not reachable from the Internet: RFC 1918, 6598 (carriers and Pods of many clouds), 4193, link-local. */
 export const privateRanges: readonly string[] = [
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -19,8 +19,8 @@ export const privateRanges: readonly string[] = [
 ];
 
 /**
- * Who may have questions forwarded unless told otherwise: this machine, and the ranges of Pods and Services, or all
- * private ones where these are not known.
+ * Clients that may recurse by default: this machine, and the ranges of Pods and Services, or all private ranges if those are
+ * unknown.
  */
 export function defaultAllowed(clusterRanges: readonly string[], ownAddresses: readonly string[]): readonly string[] {
   const own = ownAddresses.map((address) => `${address}/${address.includes(':') ? 128 : 32}`);
@@ -28,34 +28,34 @@ export function defaultAllowed(clusterRanges: readonly string[], ownAddresses: r
 }
 
 export interface PolicyOptions {
-  /** CIDRs whose addresses may recurse; everybody else is refused. */
+  /** CIDRs that may recurse; all other clients are refused. */
   readonly allow: readonly string[];
-  /** Questions a second that one client may have forwarded, cached answers not counted; default 1000, 0: no limit. */
+  /** Forwarded queries per second of one client, without cached answers; default 1000, 0: no limit. */
   readonly perSecond?: number;
-  /** Questions that it may have at once after a pause; default one second's. */
+  /** Queries allowed at once after a pause; default one second's. */
   readonly burst?: number;
-  /** Clients remembered; default 10,000. One that was forgotten starts anew. */
+  /** Maximum number of tracked clients; default 10,000. An evicted client starts with a full burst. */
   readonly clients?: number;
   readonly clock?: Clock;
 }
 
 interface Client {
   readonly isAllowed: boolean;
-  /** Questions it may ask now, as of `at`. */
+  /** Available tokens as of `at`. */
   tokens: number;
   at: number;
 }
 
-/** Who may have questions forwarded, and how many. */
+/** Decides which clients may recurse, and limits their rate. */
 export class RecursionPolicy {
   readonly #ranges: readonly Cidr[];
   readonly #perSecond: number;
   readonly #burst: number;
   readonly #clock: Clock;
-  /** By address; of IPv6 by its network, since a client has as many addresses as it likes in there. */
+  /** By address; IPv6 clients share the state of their /64, in which they can use any address. */
   readonly #clients: BoundedMap<Client>;
 
-  /** Throws if a range is none. */
+  /** Throws if a range is malformed. */
   constructor({ allow, perSecond = 1000, burst = perSecond, clients = 10_000, clock = systemClock }: PolicyOptions) {
     this.#ranges = allow.map(readRange);
     this.#perSecond = perSecond;
@@ -64,17 +64,17 @@ export class RecursionPolicy {
     this.#clients = new BoundedMap({ entries: clients, bytes: Infinity });
   }
 
-  /** How many clients it remembers. */
+  /** Number of tracked clients. */
   get clients(): number {
     return this.#clients.size;
   }
 
-  /** Whether an address may recurse at all. */
+  /** Whether an address may recurse. */
   isAllowed(address: string): boolean {
     return this.#client(address).isAllowed;
   }
 
-  /** Takes one question from what a client may ask; false: it has asked too many. */
+  /** Takes a token of a client; returns false if it has none left. */
   spend(address: string): boolean {
     if (this.#perSecond === 0) return true;
     const client = this.#client(address);
@@ -104,7 +104,7 @@ export class RecursionPolicy {
   }
 }
 
-/** A link-local address comes with the interface it was seen on. */
+/** Removes the interface of a link-local address. */
 const withoutZone = (address: string): string => address.split('%', 1)[0] ?? '';
 
 function readRange(text: string): Cidr {
@@ -112,6 +112,6 @@ function readRange(text: string): Cidr {
   const bits = address?.family === 'IPv6' ? 128 : 32;
   const cidr = parseCidr(address === undefined ? text : `${text}/${bits}`);
   if (cidr === undefined)
-    throw new RangeError(`"${text}" is no range of addresses: write it as 10.0.0.0/8 or fd00::/8`);
+    throw new RangeError(`"${text}" is not a range of addresses: write it as 10.0.0.0/8 or fd00::/8`);
   return cidr;
 }

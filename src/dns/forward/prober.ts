@@ -8,13 +8,13 @@ import type { Upstream } from './upstream.ts';
 export interface ProberOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Told when an upstream turns out to send questions back to us. */
+  /** Called when an upstream sends queries back to this server. */
   readonly onLoop: (upstream: Upstream) => void;
 }
 
-/** How long an answer to a probe is waited for. */
-const patienceMs = 1000;
-/** How often an upstream in use is tested for a loop, and how long one that failed the test is not asked. */
+/** Timeout of a probe. */
+const probeTimeoutMs = 1000;
+/** Interval of loop checks, and how long an upstream with a loop is not used. */
 const checkEveryMs = 60_000;
 const avoidLoopMs = 30_000;
 
@@ -25,13 +25,13 @@ interface State {
 }
 
 /**
- * Asks upstreams what no client waits for: those that are down whether they are back, and all of them, now and then,
- * a question that would come back if there were a loop. Only while there are questions; it has no timer of its own.
+ * Probes upstreams in the background: whether those that are down are up again, and all of them regularly for forwarding
+ * loops. Runs only while there are queries; it has no timer of its own.
  */
 export class Prober {
   readonly #options: ProberOptions;
   readonly #states = new Map<Upstream, State>();
-  /** Names of probes under way → whom they were sent to. */
+  /** Name of a probe in flight → its upstream. */
   readonly #probes = new Map<Name, Upstream>();
   readonly #stop = new AbortController();
 
@@ -39,8 +39,8 @@ export class Prober {
     this.#options = options;
   }
 
-  /** Starts the probes that are due; called with every question that goes out. */
-  tend(upstreams: readonly Upstream[]): void {
+  /** Starts due probes; called for every query to upstreams. */
+  probeDue(upstreams: readonly Upstream[]): void {
     const now = this.#options.clock.elapsed();
     const healths = upstreams.map(({ health }) => health);
     const due = new Set(dueProbes(healths, now));
@@ -51,18 +51,18 @@ export class Prober {
     }
   }
 
-  /** Whether questions to it would come back. */
+  /** Whether an upstream has a forwarding loop. */
   isLooping(upstream: Upstream): boolean {
     return this.#options.clock.elapsed() < (this.#states.get(upstream)?.loopsUntil ?? -Infinity);
   }
 
-  /** Whether a question that came in is a probe that went out. */
-  recognise(name: Name): boolean {
+  /** Whether a received query is a probe of this server; marks its upstream as looping. */
+  detectLoop(name: Name): boolean {
     const upstream = this.#probes.get(name);
     if (upstream === undefined) return false;
     const state = this.#stateOf(upstream);
     state.loopsUntil = this.#options.clock.elapsed() + avoidLoopMs;
-    // Checked again as soon as it is asked again.
+    // Checked again with the next query.
     state.checkedAt = -Infinity;
     this.#options.onLoop(upstream);
     return true;
@@ -78,20 +78,20 @@ export class Prober {
     const startedAt = clock.elapsed();
     const abort = new AbortController();
     const stop = (): void => abort.abort();
-    const cancel = afterPendingReads(clock, patienceMs, stop);
+    const cancel = afterPendingReads(clock, probeTimeoutMs, stop);
     this.#stop.signal.addEventListener('abort', stop, { once: true });
     state.isProbing = true;
     state.checkedAt = startedAt;
     this.#probes.set(question.name, upstream);
     try {
       await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, trail: new Uint8Array() }, abort.signal);
-      // Any answer is a sign of life, but for one that we gave ourselves.
+      // Any answer shows that the upstream is up, except our own.
       const now = clock.elapsed();
       if (isDown(upstream.health) && !this.isLooping(upstream)) {
         upstream.health = answered(upstream.health, now - startedAt, now);
       }
     } catch {
-      // Why it failed is not of interest: when it is asked next is.
+      // The reason does not matter; only the next probe time changes.
       if (isDown(upstream.health)) {
         upstream.health = failed(upstream.health, startedAt, { now: clock.elapsed(), random });
         upstream.counts.failures += 1;

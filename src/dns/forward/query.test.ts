@@ -22,8 +22,8 @@ function encoded(changes: Partial<UpstreamQuery> = {}, cases?: Uint8Array): Buff
   return Buffer.from(bytes);
 }
 
-suite('a question on its way out', () => {
-  test('reads as it was meant by another codec', () => {
+suite('encodeQuery', () => {
+  test('can be decoded by another codec', () => {
     const packet = decode(encoded());
     assert.equal(packet.id, 0x1234);
     assert.deepEqual(packet.questions, [{ name: 'www.example.org', type: 'AAAA', class: 'IN' }]);
@@ -33,11 +33,11 @@ suite('a question on its way out', () => {
     assert.equal(opt.options[0]?.code, optionCodes.TRAIL);
   });
 
-  test('an empty trail is left out', () => {
+  test('omits an empty trail', () => {
     assert.deepEqual(readMessage(encoded({ trail: new Uint8Array() }))?.edns?.options, []);
   });
 
-  test('mixed case changes letters only, and reads as the same name', () => {
+  test('mixed case changes only letters', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (cases) => {
         const name = 'abc-19.x\\200y._tcp.example.org';
@@ -46,7 +46,7 @@ suite('a question on its way out', () => {
     );
   });
 
-  test('a name that cannot be sent is not', () => {
+  test('rejects an invalid name', () => {
     const question = { ...query.question, name: `${'x'.repeat(64)}.org` };
     assert.equal(encodeQuery({ ...query, question }, { id: 1, edns: true }), undefined);
   });
@@ -58,7 +58,7 @@ suite('a question on its way out', () => {
   });
 });
 
-test('bytes from the network are a reply or nothing, whatever they are', () => {
+test('replyTo never throws', () => {
   const sent = encoded();
   const right = Buffer.concat([sent]);
   right.writeUInt16BE(0x8180, 2);

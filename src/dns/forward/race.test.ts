@@ -8,7 +8,7 @@ import type { Health } from './choose.ts';
 import { answered, isDown, unknownHealth } from './choose.ts';
 import { UpstreamError } from './errors.ts';
 import type { UpstreamQuery } from './query.ts';
-import type { Contestant, RaceResult } from './race.ts';
+import type { RaceUpstream, RaceResult } from './race.ts';
 import { Race } from './race.ts';
 
 const query: UpstreamQuery = {
@@ -29,7 +29,7 @@ const messageWith = (rcode: number): Message => ({
 /** What an upstream does with its n-th question: `20` answers after 20 ms, `20:2` with rcode 2, `-` never, `!5` an error. */
 type Script = readonly string[];
 
-class Scripted implements Contestant {
+class Scripted implements RaceUpstream {
   readonly name: string;
   health: Health = unknownHealth;
   readonly askedAt: number[] = [];
@@ -77,14 +77,14 @@ async function run(clock: ManualClock, contestants: readonly Scripted[], turn = 
   return outcome;
 }
 
-/** They are known, so that the order is the one given: 10, 11 … ms. */
+/** With known response times of 10, 11 … ms, so that the order is the one given. */
 const known = (contestants: readonly Scripted[]): void => {
   for (const [index, contestant] of contestants.entries()) {
-    contestant.health = { ...answered(unknownHealth, 10 + 10 * index, 0), askedAt: 0, heardAt: -1 };
+    contestant.health = { ...answered(unknownHealth, 10 + 10 * index, 0), askedAt: 0, respondedAt: -1 };
   }
 };
 
-suite('one question, several upstreams', () => {
+suite('Race', () => {
   const table: readonly {
     name: string;
     given: readonly Script[];
@@ -93,44 +93,50 @@ suite('one question, several upstreams', () => {
     withinMs: number;
     asked: readonly number[];
   }[] = [
-    { name: 'a good one is asked alone', given: [['8'], ['8']], from: 'a', withinMs: 10, asked: [1, 0] },
-    { name: 'a slow one is hedged', given: [['400'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
-    { name: 'a dead one costs its p95', given: [['-'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
-    { name: 'two dead ones cost two', given: [['-'], ['-'], ['8']], from: 'c', withinMs: 70, asked: [1, 1, 1] },
-    { name: 'SERVFAIL asks the next at once', given: [['5:2'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
-    { name: 'REFUSED asks the next at once', given: [['5:5'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
-    { name: 'NXDOMAIN is an answer', given: [['5:3'], ['5']], from: 'a', withinMs: 10, asked: [1, 0] },
+    { name: 'queries only a good upstream', given: [['8'], ['8']], from: 'a', withinMs: 10, asked: [1, 0] },
+    { name: 'hedges a slow upstream', given: [['400'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
+    { name: 'waits for the p95 of a dead upstream', given: [['-'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
+    { name: 'waits for two dead upstreams', given: [['-'], ['-'], ['8']], from: 'c', withinMs: 70, asked: [1, 1, 1] },
     {
-      name: 'an error of the network asks the next at once',
+      name: 'queries the next at once after SERVFAIL',
+      given: [['5:2'], ['5']],
+      from: 'b',
+      withinMs: 15,
+      asked: [1, 1],
+    },
+    { name: 'queries the next at once after REFUSED', given: [['5:5'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
+    { name: 'accepts NXDOMAIN', given: [['5:3'], ['5']], from: 'a', withinMs: 10, asked: [1, 0] },
+    {
+      name: 'queries the next at once after a network error',
       given: [['!1'], ['5']],
       from: 'b',
       withinMs: 15,
       asked: [1, 1],
     },
-    { name: 'the only one is asked again', given: [['-', '8']], from: 'a', withinMs: 170, asked: [2] },
+    { name: 'repeats a query to an only upstream', given: [['-', '8']], from: 'a', withinMs: 170, asked: [2] },
     {
-      name: 'the only one, which loses four in a row, is asked until it answers',
+      name: 'repeats a query until an only upstream answers',
       given: [['-', '-', '-', '-', '8']],
       from: 'a',
       withinMs: 2500,
       asked: [5],
     },
     {
-      name: 'SERVFAIL from all is told at once',
+      name: 'returns SERVFAIL from all at once',
       given: [['5:2'], ['5:2']],
       problem: /SERVFAIL/,
       withinMs: 15,
       asked: [1, 1],
     },
     {
-      name: 'a refused connection everywhere ends after two rounds',
+      name: 'ends after two rounds of refused connections',
       given: [['!1']],
       problem: /unreachable/,
       withinMs: 170,
       asked: [2],
     },
     {
-      name: 'all dead ends before a client gives up',
+      name: 'ends before clients time out if all are dead',
       given: [['-'], ['-']],
       problem: /within 4 s/,
       withinMs: 4000,
@@ -153,13 +159,13 @@ suite('one question, several upstreams', () => {
     });
   }
 
-  test('SERVFAIL from all is passed on', async () => {
+  test('returns the message of SERVFAIL from all', async () => {
     const clock = new ManualClock();
     const { result } = await run(clock, [new Scripted('a', ['5:2'], clock), new Scripted('b', ['-'], clock)]);
     assert.equal(result.message?.header.flags, flagBits.QR | rcodes.SERVFAIL);
   });
 
-  test('losers are heard out for a second, and no longer', async () => {
+  test('waits for slower upstreams for a second', async () => {
     const clock = new ManualClock();
     const contestants = [new Scripted('a', ['-'], clock), new Scripted('b', ['8'], clock)];
     known(contestants);
@@ -170,7 +176,7 @@ suite('one question, several upstreams', () => {
     assert.equal(clock.nextMs, undefined, 'no timer is left');
   });
 
-  test('one that is dropped is not waited for', async () => {
+  test('does not wait for a dropped upstream', async () => {
     const clock = new ManualClock();
     const looping = new Scripted('a', ['-'], clock);
     const race = new Race(query, [looping], { clock, random: () => 0, turn: 0 });
@@ -180,15 +186,15 @@ suite('one question, several upstreams', () => {
   });
 });
 
-suite('no stalls over many questions', () => {
+suite('no stalls over many queries', () => {
   const table: readonly { name: string; first: Script; most: number; mean: number }[] = [
     { name: 'the first upstream is dead', first: ['-'], most: 160, mean: 12 },
     { name: 'the first upstream loses every second packet', first: ['-', '5'], most: 160, mean: 20 },
     { name: 'the first upstream takes 700 ms', first: ['700'], most: 160, mean: 15 },
-    { name: 'the first upstream says SERVFAIL', first: ['2:2'], most: 20, mean: 12 },
+    { name: 'the first upstream returns SERVFAIL', first: ['2:2'], most: 20, mean: 12 },
   ];
   for (const { name, first, most, mean } of table) {
-    test(`${name}: 100 questions take ${mean} ms each, none more than ${most}`, async () => {
+    test(`${name}: 100 queries take ${mean} ms on average and at most ${most}`, async () => {
       const clock = new ManualClock();
       const contestants = [new Scripted('a', first, clock), new Scripted('b', ['8'], clock)];
       const times: number[] = [];
@@ -202,7 +208,7 @@ suite('no stalls over many questions', () => {
     });
   }
 
-  test('one that dies is down after a few questions, and another answers at once', async () => {
+  test('marks a dead upstream as down after a few queries', async () => {
     const clock = new ManualClock();
     const contestants = [new Scripted('a', ['5', '5', '5', '-'], clock), new Scripted('b', ['20'], clock)];
     for (let each = 0; each < 60; each++) {
@@ -215,7 +221,7 @@ suite('no stalls over many questions', () => {
       await run(clock, [dead, contestants[1] ?? dead], each);
       await clock.advance(50);
     }
-    assert.ok(isDown(dead.health) || dead.health.badness > 0.3);
+    assert.ok(isDown(dead.health) || dead.health.failureRate > 0.3);
     const { ms } = await run(clock, [dead, contestants[1] ?? dead]);
     assert.ok(ms <= 20, `${ms} ms`);
   });

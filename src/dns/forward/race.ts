@@ -1,4 +1,4 @@
-// One question and several upstreams: who is asked when, until one has a useful answer.
+// Sends a query to several upstreams, one after another, until one returns a useful answer.
 import { messageOf } from '../../api/error-message.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { afterPendingReads } from '../../client/clock.ts';
@@ -21,130 +21,130 @@ import {
 import { isBusy } from './errors.ts';
 import type { UpstreamQuery } from './query.ts';
 
-/** Somebody who can be asked; an `Upstream`. */
-export interface Contestant {
+/** The part of `Upstream` that a race needs. */
+export interface RaceUpstream {
   readonly name: string;
   health: Health;
   ask(query: UpstreamQuery, signal: AbortSignal): Promise<Message>;
 }
 
-/** How a question ended: an answer, or why there is none, with what an upstream said to it if any did. */
+/** The result of a query: an answer, or a problem with the last useless answer, if any. */
 export type RaceResult =
   | { readonly message: Message; readonly from: string }
   | {
       readonly message?: Message;
       readonly from?: string;
       readonly problem: string;
-      /** Nobody was asked: all upstreams have as many questions as we give them. */
+      /** No upstream was queried: all have too many queries. */
       readonly isBusy: boolean;
     };
 
 export interface RaceOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** When there must be a result; default 4 s: clients give up after 5. */
+  /** Deadline of the result; default 4 s, since clients time out after 5. */
   readonly deadlineMs?: number;
-  /** Which of those that are as good as the best comes first. */
+  /** Rotates upstreams that are about as good as the best. */
   readonly turn: number;
-  /** Told how each try ended: with a response code or without an answer. */
-  readonly onTry?: (from: string, rcode: number | undefined, ms: number) => void;
-  /** Told when the last try is over, which may be after the result. */
+  /** Called after each attempt, with the response code or undefined without an answer. */
+  readonly onAttempt?: (from: string, rcode: number | undefined, ms: number) => void;
+  /** Called when the last attempt has ended, possibly after the result. */
   readonly onOver?: () => void;
 }
 
-/** After so long without an answer a try counts as failed; while nobody has won it is waited for all the same. */
-const silentMs = 1000;
-/** Tries of one question, whatever happens. */
-const maxTries = 10;
+/** An attempt without an answer for this long counts as failed; its answer is still used if none came before. */
+const attemptTimeoutMs = 1000;
+/** Maximum number of attempts per query. */
+const maxAttempts = 10;
 
-interface Try {
-  readonly contestant: Contestant;
+interface Attempt {
+  readonly upstream: RaceUpstream;
   readonly startedAt: number;
   readonly abort: AbortController;
-  isSilent: boolean;
+  hasTimedOut: boolean;
 }
 
 /**
- * The best upstream is asked first. When it is silent for longer than it should be, or has no useful answer, the next is
- * asked too, and the first useful answer wins:
+ * The best upstream is queried first. If it does not answer within its hedging delay or has no useful answer, the next one is
+ * queried too, and the first useful answer wins:
  *
- *     a ──────────✗ lost
- *     b      └──────► wins          (hedged after a's p95)
+ *     a ──────────✗ no answer
+ *     b      └──────► answer        (hedged after a's p95)
  *
- * Losers are heard out for a second, so that what is known of them is true.
+ * Slower upstreams may still answer for a second, which keeps their statistics accurate.
  */
 export class Race {
   readonly #query: UpstreamQuery;
-  readonly #contestants: readonly Contestant[];
+  readonly #upstreams: readonly RaceUpstream[];
   readonly #options: RaceOptions;
-  readonly #order: readonly Contestant[];
-  readonly #tries = new Set<Try>();
-  readonly #tried = new Set<Contestant>();
-  readonly #dropped = new Set<Contestant>();
+  readonly #order: readonly RaceUpstream[];
+  readonly #attempts = new Set<Attempt>();
+  readonly #attempted = new Set<RaceUpstream>();
+  readonly #dropped = new Set<RaceUpstream>();
   readonly #result = Promise.withResolvers<RaceResult>();
   #started = 0;
   #isOver = false;
-  /** What the best of the useless answers was. */
-  #useless: { readonly message: Message; readonly from: string } | undefined;
-  #problem = 'no upstream is left to ask';
-  /** Somebody could not be reached, as opposed to had nothing useful to say: worth another round. */
-  #hasTrouble = false;
-  /** Tries that found no room, of those that were started. */
+  /** The first useless answer. */
+  #uselessAnswer: { readonly message: Message; readonly from: string } | undefined;
+  #problem = 'no upstream is left';
+  /** Whether an upstream was unreachable, which is worth a second round, rather than useless. */
+  #hasNetworkError = false;
+  /** Number of attempts that an upstream's limit rejected. */
   #busy = 0;
   #cancelNext: () => void = () => {};
   #cancelDeadline: () => void = () => {};
 
-  constructor(query: UpstreamQuery, contestants: readonly Contestant[], options: RaceOptions) {
+  constructor(query: UpstreamQuery, upstreams: readonly RaceUpstream[], options: RaceOptions) {
     this.#query = query;
-    this.#contestants = contestants;
+    this.#upstreams = upstreams;
     this.#options = options;
-    const healths = contestants.map(({ health }) => health);
-    this.#order = rank(healths, options.turn).flatMap((index) => contestants[index] ?? []);
+    const healths = upstreams.map(({ health }) => health);
+    this.#order = rank(healths, options.turn).flatMap((index) => upstreams[index] ?? []);
   }
 
-  /** Runs it. Never rejects. */
+  /** Runs the race. Never rejects. */
   run(): Promise<RaceResult> {
     const { clock, deadlineMs = 4000 } = this.#options;
-    const giveUp = (): void => this.#lose(`no upstream answered within ${deadlineMs / 1000} s`);
-    this.#cancelDeadline = clock.after(deadlineMs, giveUp);
+    const onDeadline = (): void => this.#finishWithProblem(`no upstream answered within ${deadlineMs / 1000} s`);
+    this.#cancelDeadline = clock.after(deadlineMs, onDeadline);
     this.#explore();
     this.#startNext();
     return this.#result.promise;
   }
 
-  /** Ends it without an answer, and every try of it. */
+  /** Ends the race and all attempts without an answer. */
   stop(problem: string): void {
-    this.#lose(problem);
-    for (const { abort } of this.#tries) abort.abort();
+    this.#finishWithProblem(problem);
+    for (const { abort } of this.#attempts) abort.abort();
   }
 
-  /** Takes one upstream out of it. */
-  drop(contestant: Contestant, problem: string): void {
-    this.#dropped.add(contestant);
+  /** Removes an upstream. */
+  drop(upstream: RaceUpstream, problem: string): void {
+    this.#dropped.add(upstream);
     this.#problem = problem;
-    for (const each of this.#tries) if (each.contestant === contestant) each.abort.abort();
+    for (const each of this.#attempts) if (each.upstream === upstream) each.abort.abort();
   }
 
-  /** Lets one that nobody asked for long have a copy of the question, for its rank. Its answer is as good as any. */
+  /** Sends a copy of the query to an upstream without recent queries, to update its rank. Its answer counts too. */
   #explore(): void {
     const [first] = this.#order;
-    const healths = this.#contestants.map(({ health }) => health);
-    const at = first === undefined ? -1 : this.#contestants.indexOf(first);
+    const healths = this.#upstreams.map(({ health }) => health);
+    const at = first === undefined ? -1 : this.#upstreams.indexOf(first);
     const index = dueExploration(healths, at, this.#options.clock.elapsed());
-    const contestant = index === undefined ? undefined : this.#contestants[index];
-    if (contestant !== undefined) this.#start(contestant);
+    const upstream = index === undefined ? undefined : this.#upstreams[index];
+    if (upstream !== undefined) this.#start(upstream);
   }
 
   #startNext(): void {
     if (this.#isOver) return;
     this.#cancelNext();
     const next = this.#next();
-    if (next === undefined) return this.#tries.size === 0 ? this.#lose(this.#problem) : undefined;
+    if (next === undefined) return this.#attempts.size === 0 ? this.#finishWithProblem(this.#problem) : undefined;
     const { clock } = this.#options;
     this.#started += 1;
     this.#start(next);
-    const wait = this.#allTried()
-      ? repeatAfterMs(next.health, Math.ceil(this.#started / this.#contestants.length))
+    const wait = this.#allAttempted()
+      ? repeatAfterMs(next.health, Math.ceil(this.#started / this.#upstreams.length))
       : hedgeAfterMs(next.health);
     this.#cancelNext = clock.after(wait, () => {
       if (!isDown(next.health)) next.health = late(next.health);
@@ -152,91 +152,91 @@ export class Race {
     });
   }
 
-  /** The best that was not asked yet, then all in their order again. */
-  #next(): Contestant | undefined {
-    const left = this.#order.filter((contestant) => !this.#dropped.has(contestant));
-    if (left.length === 0 || this.#started >= maxTries) return undefined;
-    return left.find((contestant) => !this.#tried.has(contestant)) ?? left[this.#started % left.length];
+  /** The best upstream without an attempt, then all again in their order. */
+  #next(): RaceUpstream | undefined {
+    const left = this.#order.filter((upstream) => !this.#dropped.has(upstream));
+    if (left.length === 0 || this.#started >= maxAttempts) return undefined;
+    return left.find((upstream) => !this.#attempted.has(upstream)) ?? left[this.#started % left.length];
   }
 
-  #allTried(): boolean {
-    return this.#order.every((contestant) => this.#tried.has(contestant) || this.#dropped.has(contestant));
+  #allAttempted(): boolean {
+    return this.#order.every((upstream) => this.#attempted.has(upstream) || this.#dropped.has(upstream));
   }
 
-  #start(contestant: Contestant): void {
+  #start(upstream: RaceUpstream): void {
     const { clock } = this.#options;
     const startedAt = clock.elapsed();
-    const one: Try = { contestant, startedAt, abort: new AbortController(), isSilent: false };
-    this.#tried.add(contestant);
-    this.#tries.add(one);
-    contestant.health = asked(contestant.health, startedAt);
-    const cancelSilent = afterPendingReads(clock, silentMs, () => this.#silent(one));
+    const one: Attempt = { upstream, startedAt, abort: new AbortController(), hasTimedOut: false };
+    this.#attempted.add(upstream);
+    this.#attempts.add(one);
+    upstream.health = asked(upstream.health, startedAt);
+    const cancelTimeout = afterPendingReads(clock, attemptTimeoutMs, () => this.#onTimeout(one));
     void this.#run(one).finally(() => {
-      cancelSilent();
-      this.#tries.delete(one);
+      cancelTimeout();
+      this.#attempts.delete(one);
       this.#settle();
     }); // #run catches everything
   }
 
-  async #run(one: Try): Promise<void> {
-    const { contestant, startedAt, abort } = one;
+  async #run(one: Attempt): Promise<void> {
+    const { upstream, startedAt, abort } = one;
     try {
-      const message = await contestant.ask(this.#query, abort.signal);
-      this.#hear(contestant, message, this.#options.clock.elapsed() - startedAt);
+      const message = await upstream.ask(this.#query, abort.signal);
+      this.#onAnswer(upstream, message, this.#options.clock.elapsed() - startedAt);
     } catch (error) {
-      this.#miss(one, error);
+      this.#onError(one, error);
     }
   }
 
-  #hear(contestant: Contestant, message: Message, ms: number): void {
+  #onAnswer(upstream: RaceUpstream, message: Message, ms: number): void {
     const now = this.#options.clock.elapsed();
     const rcode = rcodeOf(message);
-    this.#options.onTry?.(contestant.name, rcode, ms);
+    this.#options.onAttempt?.(upstream.name, rcode, ms);
     if (isUseful(message)) {
-      contestant.health = answered(contestant.health, ms, now);
-      this.#end({ message, from: contestant.name });
+      upstream.health = answered(upstream.health, ms, now);
+      this.#end({ message, from: upstream.name });
       return;
     }
-    contestant.health = refused(contestant.health, ms, now);
-    this.#useless ??= { message, from: contestant.name };
-    this.#problem = `${contestant.name} answered ${isReferral(message) ? 'with a referral' : rcodeName(rcode)}`;
+    upstream.health = refused(upstream.health, ms, now);
+    this.#uselessAnswer ??= { message, from: upstream.name };
+    this.#problem = `${upstream.name} answered ${isReferral(message) ? 'with a referral' : rcodeName(rcode)}`;
   }
 
-  #miss(one: Try, error: unknown): void {
-    const { contestant, startedAt, abort } = one;
+  #onError(one: Attempt, error: unknown): void {
+    const { upstream, startedAt, abort } = one;
     if (abort.signal.aborted) return;
     this.#problem = messageOf(error);
     if (isBusy(error)) return void (this.#busy += 1);
-    this.#hasTrouble = true;
-    this.#fail(contestant, startedAt);
+    this.#hasNetworkError = true;
+    this.#fail(upstream, startedAt);
   }
 
-  #silent(one: Try): void {
-    one.isSilent = true;
-    this.#fail(one.contestant, one.startedAt);
+  #onTimeout(one: Attempt): void {
+    one.hasTimedOut = true;
+    this.#fail(one.upstream, one.startedAt);
     if (this.#isOver) one.abort.abort();
   }
 
-  #fail(contestant: Contestant, startedAt: number): void {
-    const { clock, random, onTry } = this.#options;
+  #fail(upstream: RaceUpstream, startedAt: number): void {
+    const { clock, random, onAttempt } = this.#options;
     const now = clock.elapsed();
-    contestant.health = failed(contestant.health, startedAt, { now, random });
-    onTry?.(contestant.name, undefined, now - startedAt);
+    upstream.health = failed(upstream.health, startedAt, { now, random });
+    onAttempt?.(upstream.name, undefined, now - startedAt);
   }
 
-  /** After a try that did not win: the next at once, or the end if there is nothing to wait for. */
+  /** After an attempt without a useful answer: starts the next one, or ends the race if none is pending. */
   #settle(): void {
-    if (this.#isOver) return this.#tries.size === 0 ? this.#options.onOver?.() : undefined;
-    if (!this.#allTried()) return this.#startNext();
-    if (this.#tries.size > 0) return;
+    if (this.#isOver) return this.#attempts.size === 0 ? this.#options.onOver?.() : undefined;
+    if (!this.#allAttempted()) return this.#startNext();
+    if (this.#attempts.size > 0) return;
     const rounds = this.#started / this.#order.length;
-    // One that cannot be reached may be restarting: a second round follows by its timer, a third does not.
-    if (!this.#hasTrouble || rounds >= 2 || this.#next() === undefined) this.#lose(this.#problem);
+    // An unreachable upstream may be restarting: a second round follows by timer, a third does not.
+    if (!this.#hasNetworkError || rounds >= 2 || this.#next() === undefined) this.#finishWithProblem(this.#problem);
   }
 
-  #lose(problem: string): void {
+  #finishWithProblem(problem: string): void {
     const isBusyEverywhere = this.#busy > 0 && this.#busy >= this.#started;
-    this.#end({ ...this.#useless, problem, isBusy: isBusyEverywhere });
+    this.#end({ ...this.#uselessAnswer, problem, isBusy: isBusyEverywhere });
   }
 
   #end(result: RaceResult): void {
@@ -244,19 +244,19 @@ export class Race {
     this.#isOver = true;
     this.#cancelNext();
     this.#cancelDeadline();
-    for (const { isSilent, abort } of this.#tries) if (isSilent || 'problem' in result) abort.abort();
+    for (const { hasTimedOut, abort } of this.#attempts) if (hasTimedOut || 'problem' in result) abort.abort();
     this.#result.resolve(result);
-    if (this.#tries.size === 0) this.#options.onOver?.();
+    if (this.#attempts.size === 0) this.#options.onOver?.();
   }
 }
 
-/** Whether an answer is about the name, and not about the trouble of who gave it. 6: a DNAME made the name too long. */
+/** Whether an answer is about the name rather than the upstream. 6: a DNAME made the name too long. */
 function isUseful(message: Message): boolean {
   const rcode = rcodeOf(message);
   return (rcode === rcodes.NOERROR && !isReferral(message)) || rcode === rcodes.NXDOMAIN || rcode === 6;
 }
 
-/** Whether it only says who else may know: from a server that does not look for answers, which is no use to us. */
+/** Whether an answer is a referral, from a server that does not recurse. */
 function isReferral({ header, answers, authority }: Message): boolean {
   if (answers.length > 0 || (header.flags & (flagBits.RA | flagBits.AA)) !== 0) return false;
   return authority.some(({ type }) => type === types.NS) && !authority.some(({ type }) => type === types.SOA);

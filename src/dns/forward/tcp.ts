@@ -12,23 +12,23 @@ export interface TcpOptions {
   readonly clock: Clock;
   /** Connections to one upstream; default 4. */
   readonly connections?: number;
-  /** Questions on one connection before another is opened; default 64. */
+  /** Queries on a connection before another is opened; default 64. */
   readonly pipelined?: number;
-  /** How long a connection without questions stays open; default 10 s, as CoreDNS. */
+  /** How long an unused connection stays open; default 10 s, as in CoreDNS. */
   readonly idleMs?: number;
-  /** Told whether a question found an open connection. */
+  /** Called for each query with whether it used an open connection. */
   readonly onConnection?: (isReused: boolean) => void;
 }
 
 interface Waiting {
   readonly sent: Uint8Array;
-  /** How many messages had come before it was sent. */
-  readonly heardBefore: number;
+  /** Number of messages received before it was sent. */
+  readonly receivedBefore: number;
   readonly resolve: (reply: WholeReply) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** The connections to one upstream. Questions share them, and are answered in any order (RFC 7766 §6.2.1). */
+/** The connections to an upstream. Queries are pipelined and answered in any order (RFC 7766 §6.2.1). */
 export class TcpConnections {
   readonly #to: Endpoint;
   readonly #options: TcpOptions;
@@ -39,44 +39,44 @@ export class TcpConnections {
     this.#options = options;
   }
 
-  /** How many are open. */
+  /** Number of open connections. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Asks over a connection that has room, or a new one. `sent` gets an id that is free on it. */
+  /** Sends a query on a connection with capacity, or a new one. Sets an id that is unused on it. */
   async ask(sent: Uint8Array, signal: AbortSignal): Promise<WholeReply> {
-    const known = this.#withRoom();
+    const known = this.#withCapacity();
     this.#options.onConnection?.(known !== undefined);
     if (known === undefined) return await this.#connect().ask(sent, signal);
     try {
       return await known.ask(sent, signal);
     } catch (error) {
-      // The other side may have closed an idle connection just as we used it: a new one tells.
+      // The upstream may have closed the idle connection at the same time: retry on a new one.
       if (signal.aborted) throw error;
       return await this.#connect().ask(sent, signal);
     }
   }
 
   close(): void {
-    for (const connection of this.#open) connection.close(new UpstreamError('ABORTED', 'forwarding ends'));
+    for (const connection of this.#open) connection.close(new UpstreamError('ABORTED', 'the server is stopping'));
   }
 
-  #withRoom(): Connection | undefined {
+  #withCapacity(): Connection | undefined {
     const { connections = 4, pipelined = 64 } = this.#options;
     const open = [...this.#open].toSorted((a, b) => a.waiting - b.waiting);
     const least = open[0];
-    // One connection is used up before the next is opened: it is warm, and upstreams limit how many we have.
+    // Fills one connection before opening the next: upstreams limit their number.
     const fitting = open.findLast(({ waiting }) => waiting < pipelined);
     if (fitting !== undefined) return fitting;
     if (least === undefined || open.length < connections) return undefined;
-    throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections have ${pipelined} questions`);
+    throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections have ${pipelined} queries`);
   }
 
   #connect(): Connection {
     const { clock, connections = 4, idleMs = 10_000 } = this.#options;
     if (this.#open.size >= connections) {
-      throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections are taken`);
+      throw new UpstreamError('BUSY', `${this.#to.address}: all ${connections} connections are in use`);
     }
     const connection = new Connection(this.#to, { clock, idleMs, onClose: () => this.#open.delete(connection) });
     this.#open.add(connection);
@@ -94,11 +94,11 @@ class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #address: string;
-  /** Id → the question that has it. */
+  /** Id → its query. */
   readonly #waiting = new Map<number, Waiting>();
-  /** What came and is no whole message yet. */
+  /** The incomplete message at the end of the received data. */
   #received: Buffer = Buffer.alloc(0);
-  #heard = 0;
+  #receivedCount = 0;
   #isRetired = false;
   #cancelIdle: () => void = () => {};
 
@@ -125,17 +125,17 @@ class Connection {
     return new Promise<WholeReply>((resolve, reject) => {
       const done = (): void => {
         signal.removeEventListener('abort', abort);
-        this.#forget(id);
+        this.#remove(id);
       };
       const abort = (): void => {
-        // Nothing came since: who asks next gets another connection, and what still waits here may go on.
-        if (this.#waiting.get(id)?.heardBefore === this.#heard) this.#retire();
+        // No message since: new queries use another connection, and pending ones may still be answered here.
+        if (this.#waiting.get(id)?.receivedBefore === this.#receivedCount) this.#retire();
         done();
-        reject(new UpstreamError('ABORTED', `${this.#address} was not waited for`));
+        reject(new UpstreamError('ABORTED', `${this.#address}: query cancelled`));
       };
       this.#waiting.set(id, {
         sent: framed.subarray(2),
-        heardBefore: this.#heard,
+        receivedBefore: this.#receivedCount,
         resolve: (reply) => (done(), resolve(reply)),
         reject: (error) => (done(), reject(error)),
       });
@@ -165,7 +165,7 @@ class Connection {
     }
   }
 
-  #forget(id: number): void {
+  #remove(id: number): void {
     this.#waiting.delete(id);
     if (this.#waiting.size > 0 || this.#socket.destroyed) return;
     this.#cancelIdle();
@@ -174,7 +174,7 @@ class Connection {
     this.#cancelIdle = this.#options.clock.after(this.#options.idleMs, idle);
   }
 
-  /** At most one message is incomplete, so that no more than 64 KiB and a chunk are kept. */
+  /** Only one message is incomplete at a time, which bounds the buffer to 64 KiB and a chunk. */
   #read(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
     while (this.#received.length >= 2) {
@@ -182,19 +182,19 @@ class Connection {
       if (this.#received.length < end) return;
       const bytes = this.#received.subarray(2, end);
       this.#received = this.#received.subarray(end);
-      if (!this.#take(bytes)) return this.close(this.#networkError('sent something else than an answer'));
+      if (!this.#accept(bytes)) return this.close(this.#networkError('invalid message'));
     }
   }
 
-  /** False: the other side does not speak DNS, or not to us. */
-  #take(bytes: Uint8Array): boolean {
-    this.#heard += 1;
+  /** Handles a message; returns false if it is not a valid reply. */
+  #accept(bytes: Uint8Array): boolean {
+    this.#receivedCount += 1;
     const waiting = this.#waiting.get(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0));
-    // An answer to a question that nobody waits for any more.
+    // A reply to a cancelled query.
     if (waiting === undefined) return bytes.length >= 12;
     const reply = replyTo(waiting.sent, bytes);
     if (reply === undefined) return false;
-    if (reply.truncated) waiting.reject(this.#networkError('cut an answer short over TCP'));
+    if (reply.truncated) waiting.reject(this.#networkError('truncated reply over TCP'));
     else waiting.resolve(reply);
     return true;
   }

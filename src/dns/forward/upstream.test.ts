@@ -21,7 +21,7 @@ const query = (name = 'example.org', type: number = types.A): UpstreamQuery => (
   trail: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
 });
 
-/** Much longer than an answer takes on a busy machine. */
+/** Much longer than an answer on a busy machine. */
 const patienceMs = 30_000;
 
 const addressesIn = (message: Message): readonly string[] => message.answers.map(({ data }) => data.join('.'));
@@ -46,7 +46,7 @@ async function withUpstream(
   }
 }
 
-/** Moves the clock on, second by second, until an answer is there. */
+/** Advances the clock by seconds until an answer arrives. */
 async function askWhile<T>(clock: ManualClock, asked: Promise<T>): Promise<T> {
   let isOver = false;
   const settled = asked.finally(() => (isOver = true));
@@ -60,7 +60,7 @@ async function askWhile<T>(clock: ManualClock, asked: Promise<T>): Promise<T> {
 const rightAnswer = (arrival: Arrival): Answer[] => [{ name: arrival.name, type: 'A', ttl: 60, data: '192.0.2.1' }];
 const forgedAnswer = (arrival: Arrival): Answer[] => [{ name: arrival.name, type: 'A', ttl: 60, data: '203.0.113.66' }];
 
-suite('what is not the reply is ignored, and the reply still awaited (CVE-2023-28452)', () => {
+suite('ignores messages that are not the reply (CVE-2023-28452)', () => {
   const table: readonly { name: string; wrong: (arrival: Arrival) => void }[] = [
     {
       name: 'another id',
@@ -78,11 +78,11 @@ suite('what is not the reply is ignored, and the reply still awaited (CVE-2023-2
     },
     { name: 'no question', wrong: (arrival) => arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [] })) },
     { name: 'another port', wrong: (arrival) => arrival.forge(reply(arrival, forgedAnswer(arrival))) },
-    { name: 'the question itself', wrong: (arrival) => arrival.send(arrival.bytes) },
+    { name: 'the query itself', wrong: (arrival) => arrival.send(arrival.bytes) },
     { name: 'three bytes', wrong: (arrival) => arrival.send(Buffer.from([1, 2, 3])) },
-    { name: 'nothing', wrong: (arrival) => arrival.send(Buffer.alloc(0)) },
+    { name: 'an empty datagram', wrong: (arrival) => arrival.send(Buffer.alloc(0)) },
     {
-      name: 'an answer cut in half',
+      name: 'half an answer',
       wrong: (arrival) => arrival.send(reply(arrival, forgedAnswer(arrival)).subarray(0, -3)),
     },
   ];
@@ -98,7 +98,7 @@ suite('what is not the reply is ignored, and the reply still awaited (CVE-2023-2
     });
   }
 
-  test('somebody who guesses makes us ask over TCP', async () => {
+  test('uses TCP after many wrong replies', async () => {
     const behaviour: Behaviour = (arrival) => {
       if (arrival.via === 'tcp') return arrival.send(reply(arrival, rightAnswer(arrival)));
       for (let guess = 1; guess <= 20; guess++) {
@@ -112,8 +112,8 @@ suite('what is not the reply is ignored, and the reply still awaited (CVE-2023-2
   });
 });
 
-suite('questions over UDP', () => {
-  test('each has an id and a port of its own (CVE-2019-19794)', async () => {
+suite('queries over UDP', () => {
+  test('use a random id and port (CVE-2019-19794)', async () => {
     await withUpstream(answers('192.0.2.1'), {}, async ({ ask, server }) => {
       for (let each = 0; each < 30; each++) await ask(`n${each}.example.org`);
       const distinct = (values: readonly number[]): number => new Set(values).size;
@@ -124,7 +124,7 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('mixed case: the right case is taken, another is not', async () => {
+  test('mixed case: accepts only replies in the same case', async () => {
     const behaviour: Behaviour = (arrival) => {
       const lower = arrival.name.toLowerCase();
       arrival.send(reply(arrival, forgedAnswer(arrival), { questions: [{ name: lower, type: 'A' }] }));
@@ -143,7 +143,7 @@ suite('questions over UDP', () => {
   const mixedName = 'a-name-with-many-letters-to-be-mixed.example.org';
   const isMixed = (name: string): boolean => name !== mixedName;
 
-  test('mixed case: an upstream that does not keep it is asked over TCP, then in lower case for an hour', async () => {
+  test('mixed case: uses TCP, then lower case for an hour, if an upstream does not keep the case', async () => {
     const clock = new ManualClock();
     const behaviour: Behaviour = (arrival) => {
       arrival.send(lowerCase(arrival));
@@ -160,7 +160,7 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('mixed case: a forged reply in lower case does not turn it off', async () => {
+  test('mixed case: a forged reply in lower case does not disable it', async () => {
     const clock = new ManualClock();
     const behaviour: Behaviour = (arrival) => {
       const forged = reply(arrival, forgedAnswer(arrival), {
@@ -176,7 +176,7 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('mixed case: an upstream without TCP that does not keep it is asked again in lower case', async () => {
+  test('mixed case: repeats in lower case without TCP', async () => {
     const clock = new ManualClock();
     const behaviour: Behaviour = (arrival) => {
       if (arrival.via === 'tcp') return arrival.send(Buffer.alloc(0));
@@ -191,20 +191,20 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('a port where nobody listens is told at once', async () => {
+  test('reject at once if the port is closed', async () => {
     const closed = await FakeUpstream.start(silent);
     const upstream = new Upstream(closed.endpoint);
     await closed[Symbol.asyncDispose]();
-    // The signal would say ABORTED.
+    // Not ABORTED, which the signal causes.
     await assert.rejects(upstream.ask(query(), AbortSignal.timeout(patienceMs)), { code: 'NETWORK' });
   });
 
-  test('an address that cannot be reached is an error, not a crash', async () => {
+  test('reject if the address is unreachable', async () => {
     const upstream = new Upstream({ address: '2001:db8::1', port: 53 });
     await assert.rejects(upstream.ask(query(), AbortSignal.timeout(50)), { code: /NETWORK|ABORTED/ });
   });
 
-  test('silence ends when the signal fires, and leaves no socket', async () => {
+  test('close their socket when the signal fires', async () => {
     await withUpstream(silent, {}, async ({ upstream }) => {
       await assert.rejects(upstream.ask(query(), AbortSignal.timeout(20)), { code: 'ABORTED' });
       await assert.rejects(upstream.ask(query(), AbortSignal.abort()), { code: 'ABORTED' });
@@ -212,7 +212,7 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('no more than so many at once', async () => {
+  test('are bounded', async () => {
     await withUpstream(silent, { maxConcurrent: 3 }, async ({ upstream }) => {
       const abort = new AbortController();
       const asked = [1, 2, 3].map((each) => upstream.ask(query(`n${each}.example.org`), abort.signal));
@@ -225,7 +225,7 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('an upstream that does not know EDNS is asked without, and so from then on', async () => {
+  test('omit EDNS for an upstream without EDNS support', async () => {
     const [old, plain] = [answersCode(1), answers('192.0.2.1')];
     const behaviour: Behaviour = (arrival, server) =>
       ((arrival.packet.additionals?.length ?? 0) > 0 ? old : plain)(arrival, server);
@@ -236,18 +236,18 @@ suite('questions over UDP', () => {
     });
   });
 
-  test('SERVFAIL is an answer here; who asks decides', async () => {
+  test('resolve to SERVFAIL', async () => {
     await withUpstream(answersCode(2), {}, async ({ ask }) => assert.equal(rcodeOf(await ask()), 2));
   });
 });
 
-suite('questions over TCP', () => {
+suite('queries over TCP', () => {
   const truncating: Behaviour = (arrival) =>
     arrival.via === 'udp'
       ? arrival.send(reply(arrival, [], { flags: TRUNCATED_RESPONSE }))
       : arrival.send(reply(arrival, rightAnswer(arrival)));
 
-  test('a truncated reply is asked for again, over one connection for many questions', async () => {
+  test('repeat truncated queries on one connection', async () => {
     await withUpstream(truncating, {}, async ({ ask, server, upstream }) => {
       const names = Array.from({ length: 40 }, (_, index) => `n${index}.example.org`);
       for (const message of await Promise.all(names.map((name) => ask(name)))) {
@@ -258,7 +258,7 @@ suite('questions over TCP', () => {
     });
   });
 
-  test('a truncated reply that breaks off in a record is one too', async () => {
+  test('repeat queries with an incomplete truncated reply', async () => {
     const behaviour: Behaviour = (arrival, server) =>
       arrival.via === 'tcp'
         ? truncating(arrival, server)
@@ -266,7 +266,7 @@ suite('questions over TCP', () => {
     await withUpstream(behaviour, {}, async ({ ask }) => assert.deepEqual(addressesIn(await ask()), ['192.0.2.1']));
   });
 
-  test('an answer that comes byte by byte is put together', async () => {
+  test('accept an answer byte by byte', async () => {
     await withUpstream(truncating, { forceTcp: true }, async ({ ask, server }) => {
       server.pieceBytes = 1;
       const all = await Promise.all([ask('a.example.org'), ask('b.example.org')]);
@@ -274,7 +274,7 @@ suite('questions over TCP', () => {
     });
   });
 
-  test('answers in another order find their questions', async () => {
+  test('accept answers in any order', async () => {
     const held: Arrival[] = [];
     const behaviour: Behaviour = (arrival) => {
       held.push(arrival);
@@ -289,7 +289,7 @@ suite('questions over TCP', () => {
     });
   });
 
-  test('an idle connection is closed, and the next question opens one', async () => {
+  test('close an idle connection and open another', async () => {
     await withUpstream(truncating, { idleMs: 20 }, async ({ ask, server, upstream }) => {
       await ask();
       await until('it is closed', () => upstream.openConnections === 0);
@@ -298,7 +298,7 @@ suite('questions over TCP', () => {
     });
   });
 
-  test('connections are bounded, and so are questions on them', async () => {
+  test('bound connections and queries per connection', async () => {
     await withUpstream(silent, { forceTcp: true, maxConnections: 2 }, async ({ upstream }) => {
       const abort = new AbortController();
       const asked = Array.from({ length: 128 }, (_, index) =>
@@ -311,7 +311,7 @@ suite('questions over TCP', () => {
     });
   });
 
-  test('a connection that went silent is not used again', async () => {
+  test('do not reuse a silent connection', async () => {
     let isSilent = true;
     const behaviour: Behaviour = (arrival, server) => (isSilent ? undefined : truncating(arrival, server));
     await withUpstream(behaviour, { forceTcp: true }, async ({ ask, server, upstream }) => {
@@ -325,16 +325,16 @@ suite('questions over TCP', () => {
   const broken: readonly { name: string; behaviour: Behaviour }[] = [
     { name: 'garbage', behaviour: (arrival) => arrival.send(Buffer.from('GET / HTTP/1.1')) },
     {
-      name: 'an answer to another question',
+      name: 'a reply to another question',
       behaviour: (arrival) => arrival.send(reply(arrival, [], { questions: [{ name: 'example.net', type: 'A' }] })),
     },
     {
-      name: 'an answer that is cut short',
+      name: 'a truncated answer',
       behaviour: (arrival) => arrival.send(reply(arrival, [], { flags: TRUNCATED_RESPONSE })),
     },
   ];
   for (const { name, behaviour } of broken) {
-    test(`${name} fails the question`, async () => {
+    test(`reject after ${name}`, async () => {
       await withUpstream(behaviour, { forceTcp: true }, async ({ upstream }) => {
         await assert.rejects(upstream.ask(query(), AbortSignal.timeout(50)), { code: /NETWORK|ABORTED/ });
       });

@@ -17,34 +17,34 @@ import type { Endpoint } from './udp.ts';
 import { exchange } from './udp.ts';
 
 export interface UpstreamOptions {
-  /** Questions under way at once, and so sockets; default 500. More are refused. */
+  /** Concurrent queries, and so sockets; default 500. More are rejected. */
   readonly maxConcurrent?: number;
-  /** Connections over TCP; default 4. */
+  /** TCP connections; default 4. */
   readonly maxConnections?: number;
-  /** How long a connection without questions stays open; default 10 s. */
+  /** How long an unused connection stays open; default 10 s. */
   readonly idleMs?: number;
   /**
    * Sends names in random case over UDP and accepts replies only in the same case (0x20). An upstream that does not keep
    * the case over TCP either gets lower case for an hour. Default true.
    */
   readonly mixCase?: boolean;
-  /** Asks over TCP only: for networks that lose datagrams. Default false. */
+  /** Uses TCP only, for networks that lose datagrams. Default false. */
   readonly forceTcp?: boolean;
   readonly clock?: Clock;
   readonly counts?: UpstreamCounts;
 }
 
-/** How long an upstream that does not know EDNS is asked without. */
+/** How long queries to an upstream without EDNS support omit it. */
 const plainForMs = 300_000;
-/** How long an upstream that does not keep the case of names is asked in lower case. */
+/** How long queries to an upstream that does not keep the case are in lower case. */
 const lowerCaseForMs = 3_600_000;
 
-/** One server that is asked. It does not retry; who asks it decides that. */
+/** An upstream server. It does not retry queries; callers do. */
 export class Upstream {
-  /** As metrics call it: `192.0.2.1:53`. */
+  /** Its name in metrics: `192.0.2.1:53`. */
   readonly name: string;
   readonly endpoint: Endpoint;
-  /** What was seen of it; written by who asks it. */
+  /** Its state, updated by callers. */
   health: Health = unknownHealth;
   readonly counts: UpstreamCounts;
   readonly #options: UpstreamOptions;
@@ -68,41 +68,41 @@ export class Upstream {
     });
   }
 
-  /** Questions under way. */
+  /** Number of queries in flight. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get openConnections(): number {
     return this.#tcp.size;
   }
 
-  /** Asks, over TCP where UDP cannot carry the answer. Rejects with `UpstreamError`; waits as long as `signal` lets it. */
+  /** Sends a query, over TCP if necessary. Rejects with `UpstreamError`; waits until `signal` fires. */
   async ask(query: UpstreamQuery, signal: AbortSignal): Promise<Message> {
     const { maxConcurrent = 500 } = this.#options;
     if (this.#inFlight >= maxConcurrent) {
-      throw new UpstreamError('BUSY', `${this.name} has ${maxConcurrent} questions under way`);
+      throw new UpstreamError('BUSY', `${this.name} has ${maxConcurrent} queries in flight`);
     }
     this.#inFlight += 1;
     try {
-      return await this.#askAsItCan(query, signal);
+      return await this.#askWithEdnsFallback(query, signal);
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  /** Closes the connections. Questions over UDP end with their signals. */
+  /** Closes the connections. UDP queries end with their signals. */
   close(): void {
     this.#tcp.close();
   }
 
-  async #askAsItCan(query: UpstreamQuery, signal: AbortSignal): Promise<Message> {
+  async #askWithEdnsFallback(query: UpstreamQuery, signal: AbortSignal): Promise<Message> {
     const isPlain = this.#clock.elapsed() < this.#plainUntil;
     const message = await this.#askOnce(query, !isPlain, signal);
-    if (isPlain || !isTooOld(message)) return message;
+    if (isPlain || !lacksEdns(message)) return message;
     const plain = await this.#askOnce(query, false, signal);
-    if (!isTooOld(plain)) this.#plainUntil = this.#clock.elapsed() + plainForMs;
+    if (!lacksEdns(plain)) this.#plainUntil = this.#clock.elapsed() + plainForMs;
     return plain;
   }
 
@@ -114,11 +114,11 @@ export class Upstream {
     const reply = await this.#exchange(sent, exactCase, signal);
     if (!reply.truncated) return reply.message;
     if (!exactCase) return (await this.#tcp.ask(sent, signal)).message;
-    return await this.#askInTheSameCase(query, edns, { sent, reply, signal });
+    return await this.#repeatOverTcp(query, edns, { sent, reply, signal });
   }
 
-  /** Repeats over TCP what went out in mixed case. A reply over TCP is not forged, so it shows what the upstream does. */
-  async #askInTheSameCase(
+  /** Repeats a mixed-case query over TCP, where replies are not forged, which shows whether the upstream keeps the case. */
+  async #repeatOverTcp(
     query: UpstreamQuery,
     edns: boolean,
     { sent, reply, signal }: { readonly sent: Uint8Array; readonly reply: Reply; readonly signal: AbortSignal },
@@ -128,7 +128,7 @@ export class Upstream {
       if (!keepsCase) this.#useLowerCase();
       return message;
     } catch (error) {
-      // An upstream without TCP that does not keep the case would otherwise never answer.
+      // Without TCP an upstream that does not keep the case could never be used.
       if (signal.aborted || reply.keepsCase) throw error;
       const plain = await this.#exchange(this.#encode(query, edns, false), false, signal);
       if (plain.truncated) throw error;
@@ -143,7 +143,7 @@ export class Upstream {
 
   #encode(query: UpstreamQuery, edns: boolean, mixCase: boolean): Uint8Array {
     const sent = encodeQuery(query, { id: randomInt(0x1_0000), edns, ...(mixCase ? { cases: randomBytes(32) } : {}) });
-    if (sent === undefined) throw new UpstreamError('NETWORK', `cannot ask for "${query.question.name}"`);
+    if (sent === undefined) throw new UpstreamError('NETWORK', `invalid name "${query.question.name}"`);
     return sent;
   }
 
@@ -153,13 +153,13 @@ export class Upstream {
   }
 }
 
-/** Whether it does not understand EDNS, or options in it. */
-function isTooOld(message: Message): boolean {
+/** Whether an upstream does not support EDNS or its options. */
+function lacksEdns(message: Message): boolean {
   const rcode = rcodeOf(message);
   return (
     rcode === rcodes.FORMERR || rcode === rcodes.BADVERS || (rcode === rcodes.NOTIMP && message.edns === undefined)
   );
 }
 
-/** How an endpoint is written. */
+/** The text of an endpoint. */
 export const endpointName = ({ address, port }: Endpoint): string => joinHostPort(address, port);

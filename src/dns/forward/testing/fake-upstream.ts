@@ -9,32 +9,32 @@ import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE } from 'dns-p
 
 import type { Endpoint } from '../udp.ts';
 
-/** A question that arrived, and the way back. */
+/** A received query, with functions to reply. */
 export interface Arrival {
   readonly bytes: Buffer;
   readonly name: string;
   readonly type: string;
   readonly id: number;
   readonly via: 'udp' | 'tcp';
-  /** The port it came from. */
+  /** The source port. */
   readonly port: number;
-  /** Names as they were written, in their case. */
+  /** The name in its original case. */
   readonly packet: Packet;
-  /** Sends bytes back as they are. */
+  /** Sends bytes unchanged. */
   send(bytes: Uint8Array): void;
-  /** Sends datagrams from another socket than the one that was asked. */
+  /** Sends datagrams from another socket. */
   forge(bytes: Uint8Array): void;
 }
 
-/** What an upstream does with a question. */
+/** The reaction of an upstream to a query. */
 export type Behaviour = (arrival: Arrival, server: FakeUpstream) => void;
 
-/** A DNS server for tests, which does what it is told, over UDP and TCP on one port. Written with another codec. */
+/** A programmable DNS server for tests, over UDP and TCP on one port, with another codec. */
 export class FakeUpstream implements AsyncDisposable {
   behaviour: Behaviour;
   readonly arrivals: Arrival[] = [];
   connections = 0;
-  /** Sends so many bytes at a time over TCP. */
+  /** Sends this many bytes at a time over TCP. */
   pieceBytes = Infinity;
   readonly #udp: DatagramSocket;
   readonly #other: DatagramSocket;
@@ -61,7 +61,7 @@ export class FakeUpstream implements AsyncDisposable {
         await once(udp, 'listening');
         return new FakeUpstream(behaviour, { udp, other: createSocket('udp4'), tcp });
       } catch (error) {
-        // Somebody has the port for UDP: another is tried.
+        // The port is in use for UDP: try another.
         tcp.close();
         if (attempt === 10) throw error;
       }
@@ -72,7 +72,7 @@ export class FakeUpstream implements AsyncDisposable {
     return { address: '127.0.0.1', port: this.#udp.address().port };
   }
 
-  /** Questions for a name, not probes. */
+  /** Received queries, without probes. */
   asked(name: string): readonly Arrival[] {
     return this.arrivals.filter((arrival) => arrival.name.toLowerCase() === name);
   }
@@ -87,7 +87,7 @@ export class FakeUpstream implements AsyncDisposable {
   }
 
   #takeDatagram(bytes: Buffer, from: RemoteInfo): void {
-    // A slow behaviour may come to its answer after the end.
+    // A slow behaviour may reply after the server was closed.
     const sendBy =
       (socket: DatagramSocket) =>
       (answer: Uint8Array): void => {
@@ -144,7 +144,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** A reply to what arrived; the question and the id can be wrong on purpose. */
+/** A reply to a query; its question and id can be wrong on purpose. */
 export function reply(
   arrival: Arrival,
   answers: readonly Answer[],
@@ -161,13 +161,13 @@ export function reply(
   });
 }
 
-/** Answers every A question with an address, as an upstream should. */
+/** Answers every A query with an address. */
 export const answers =
   (address: string, ttl = 60): Behaviour =>
   (arrival) =>
     arrival.send(reply(arrival, [{ name: arrival.name, type: 'A', ttl, data: address }]));
 
-/** Answers with a response code and nothing else. */
+/** Answers with only a response code. */
 export const answersCode =
   (rcode: number): Behaviour =>
   (arrival) =>
@@ -176,7 +176,7 @@ export const answersCode =
 /** Never answers. */
 export const silent: Behaviour = () => {};
 
-/** Loses every n-th question, and treats the others as `then` does. */
+/** Drops every n-th query, and handles the others with `then`. */
 export function loses(every: number, then: Behaviour): Behaviour {
   let count = 0;
   return (arrival, server) => {
@@ -185,7 +185,7 @@ export function loses(every: number, then: Behaviour): Behaviour {
   };
 }
 
-/** Does it later. */
+/** Delays a behaviour. */
 export const slow =
   (ms: number, then: Behaviour): Behaviour =>
   (arrival, server) =>

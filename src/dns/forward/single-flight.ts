@@ -5,22 +5,22 @@ import { idOf } from './cache.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { UpstreamAnswer } from '../resolver.ts';
 
-/** How a question found its answer: with another of its kind, by itself, or not, since there are too many. */
-export type Joined =
+/** How a query got its answer: with an identical one, by itself, or not at all at the limit. */
+export type FlightResult =
   | { readonly state: 'joined' | 'started'; readonly answer: Promise<UpstreamAnswer> }
-  | { readonly state: 'full' | 'share'; readonly answer: undefined };
+  | { readonly state: 'full' | 'key-full'; readonly answer: undefined };
 
-/** Questions at upstreams, each once however many ask it, and a bounded number of them. */
-export class Fetches {
-  readonly most: number;
-  readonly #seats: ConcurrencyLimiter;
-  /** Question → its answer to come. */
+/** Queries at upstreams: identical ones are sent once, and their number is bounded. */
+export class SingleFlight {
+  readonly limit: number;
+  readonly #limiter: ConcurrencyLimiter;
+  /** Query → its pending answer. */
   readonly #answers = new Map<string, Promise<UpstreamAnswer>>();
 
-  /** `most`: how many there may be; one domain gets a quarter of them. */
-  constructor(most: number) {
-    this.most = most;
-    this.#seats = new ConcurrencyLimiter(most, Math.ceil(most / 4));
+  /** `limit`: the maximum number of queries; a domain may have a quarter of them. */
+  constructor(limit: number) {
+    this.limit = limit;
+    this.#limiter = new ConcurrencyLimiter(limit, Math.ceil(limit / 4));
   }
 
   get size(): number {
@@ -31,31 +31,31 @@ export class Fetches {
     return this.#answers.has(idOf(key));
   }
 
-  /** The answer that is on its way, or the one that `start` finds, which must not reject. */
-  join(key: CacheKey, start: () => Promise<UpstreamAnswer>): Joined {
+  /** Joins the identical query in flight, or starts one; `start` must not reject. */
+  join(key: CacheKey, start: () => Promise<UpstreamAnswer>): FlightResult {
     const id = idOf(key);
     const known = this.#answers.get(id);
     if (known !== undefined) return { state: 'joined', answer: known };
     const domain = domainOf(key.question.name);
-    const seat = this.#seats.enter(domain);
-    if (seat !== 'taken') return { state: seat, answer: undefined };
+    const slot = this.#limiter.acquire(domain);
+    if (slot !== 'acquired') return { state: slot, answer: undefined };
     const answer = start().finally(() => {
       this.#answers.delete(id);
-      this.#seats.leave(domain);
+      this.#limiter.release(domain);
     });
     this.#answers.set(id, answer);
     return { state: 'started', answer };
   }
 
-  /** Resolves when all that are under way now are over. */
+  /** Resolves when all queries in flight have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#answers.values());
   }
 }
 
 /**
- * What questions are counted by: a flood of random names below one domain, whose servers are slow or dead, takes its share
- * and leaves the rest to others.
+ * The domain by which queries are limited: a flood of random names below one domain with slow servers leaves capacity for
+ * others.
  */
 function domainOf(name: Name): Name {
   const labels = labelsOf(name);
