@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 import type { WriteContext } from '../api/kind.ts';
 import type { Entry, Store } from '../store/store.ts';
-import type { Identity } from './access/identity/identity.ts';
+import type { Identity } from './access/identity/authenticator.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
 import type { WatchCache } from './cache/watch-cache.ts';

@@ -8,7 +8,7 @@ import { committed } from './testing/open.ts';
 import { Recorder } from './testing/recorder.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { StoreUnavailableError } from './errors.ts';
-import type { Journal } from './journal.ts';
+import type { Journal } from './embedded.ts';
 import type { Change } from './store.ts';
 
 /** A journal whose batches become durable when the test decides. */

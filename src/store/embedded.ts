@@ -1,6 +1,5 @@
 import { QuotaExceededError, StoreUnavailableError } from './errors.ts';
 import { applied, bytesOf, History } from './history.ts';
-import type { Journal } from './journal.ts';
 import type { StoreLimits } from './limits.ts';
 import { defaultMaxValueBytes, effectiveQuota } from './limits.ts';
 import type {
@@ -18,6 +17,22 @@ import type {
 import type { Tree } from './tree.ts';
 import { Watchers } from './watchers.ts';
 import { afterPrefix, changesOf, checkSizes, checkWrites, conflictOf } from './writes.ts';
+
+/** The durable log of an embedded store. The store calls `append` only after the previous call settled. */
+export interface Journal {
+  /**
+   * Resolves when the changes, of one or more whole commits, are durable. Rejects with a `StoreUnavailableError` if they
+   * are not; then none of them is ever visible.
+   */
+  append(changes: readonly Change[]): Promise<void>;
+  /** Drops data that only reads before `revision` need. */
+  compact(revision: number): Promise<void>;
+  /** The bytes on disk; undefined if nothing is stored. */
+  size(): Promise<number | undefined>;
+  /** The failure of the last `append`, until one can succeed again. */
+  readonly failure?: StoreStatus['failure'];
+  close(): Promise<void>;
+}
 
 /** The maximum number of commits that wait for the disk; more are rejected for the client to retry. */
 const maxWaiting = 16_384;

@@ -24,7 +24,7 @@ import type { MemberEntry, MulticlusterOptions } from '../../src/multicluster/mu
 import { startMulticluster } from '../../src/multicluster/multicluster.ts';
 import type { ReaperOptions } from '../../src/multicluster/reaper/reaper.ts';
 import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
-import { partUser } from '../../src/server/access/part-user.ts';
+import { partUser } from '../../src/server/access/identity/users.ts';
 import type { TestServer } from '../../src/server/testing/server.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { addKey } from '../../server/access/identity/key-directory.ts';
 import type { Authority } from '../../server/pki/authority.ts';
 import { finishRotation, rotateAuthority, trustedCertificates } from '../../server/pki/authority.ts';
-import { readPair } from '../../server/pki/pairs.ts';
+import { readPair } from '../../server/pki/files.ts';
 import { isSignedBy, readCertificate, readCertificates } from '../../server/pki/renewal.ts';
 import type { KnownCluster } from '../up/stored-clusters.ts';
 import { authoritiesOf, clustersOf, pkiOf, serverOf } from '../up/stored-clusters.ts';

@@ -8,7 +8,7 @@ import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
-import { partUser } from '../../server/access/part-user.ts';
+import { partUser } from '../../server/access/identity/users.ts';
 import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';

@@ -4,7 +4,7 @@ import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Transport } from '../../client/transport.ts';
-import { partUser } from '../../server/access/part-user.ts';
+import { partUser } from '../../server/access/identity/users.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { messageOf } from '../../api/error-message.ts';
-import { partUser } from '../../server/access/part-user.ts';
+import { partUser } from '../../server/access/identity/users.ts';
 import { trustedCertificates } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';
 import { authoritiesOf, clustersOf } from '../up/stored-clusters.ts';

@@ -8,7 +8,7 @@ import { kinds } from '../../api/kinds/registry.ts';
 import { manifestOf } from '../testing/manifests.ts';
 import type { TestClient, TestServer, TestUser } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
-import { partUser } from './part-user.ts';
+import { partUser } from './identity/users.ts';
 
 const part = (name: string): TestUser => ({ name: partUser(name) });
 

@@ -1,9 +1,8 @@
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { IpFamily } from '../../api/kinds/core/service/schema.ts';
 import type { Write } from '../../store/store.ts';
-import type { AllocationOperation, ErrorBuilder } from './operation.ts';
+import type { AllocationOperation, ErrorBuilder, Resources } from './operation.ts';
 import { addressOutOfRange, alreadyAllocated, portOutOfRange } from './operation.ts';
-import type { Resources } from './resources.ts';
 
 /** A dry run returns node ports above this one. They are outside the default range, so clients cannot rely on them. */
 const lastRealPort = 32_768;

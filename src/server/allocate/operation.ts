@@ -1,6 +1,10 @@
 import type { StatusError } from '../../api/errors.ts';
 import type { IpFamily } from '../../api/kinds/core/service/schema.ts';
 import type { Write } from '../../store/store.ts';
+import type { AddressPool } from './address-pool.ts';
+import type { Random } from './banded-pool.ts';
+import type { Claims } from './claims.ts';
+import type { PortPool } from './port-pool.ts';
 
 /** Builds the error for an address or port that the client requested; `problem` is the message of Kubernetes. */
 export type ErrorBuilder = (problem: string) => StatusError;
@@ -51,3 +55,39 @@ export const addressOutOfRange = (ip: string, cidr: string): string =>
 
 export const portOutOfRange = ({ from, to }: { readonly from: number; readonly to: number }): string =>
   `provided port is not in the valid range. The range of valid ports is ${from}-${to}`;
+
+/** The pools and claims that all operations of one server share. */
+export interface Resources {
+  /** One range for each IP family of the cluster, the primary family first. */
+  readonly ranges: ReadonlyMap<IpFamily, AddressRange>;
+  readonly addressClaims: Claims;
+  readonly ports: PortPool;
+  readonly portClaims: Claims;
+  readonly portCounters: Counters;
+  readonly random: Random;
+}
+
+/** A service CIDR with its metrics. */
+export interface AddressRange {
+  readonly pool: AddressPool;
+  readonly counters: Counters;
+}
+
+/** Successful and failed allocations. */
+export interface Counters {
+  readonly allocations: Record<Scope, number>;
+  readonly errors: Record<Scope, number>;
+}
+/** `static`: the client requested a specific address or port; `dynamic`: any. */
+export type Scope = 'static' | 'dynamic';
+
+export const newCounters = (): Counters => ({
+  allocations: { static: 0, dynamic: 0 },
+  errors: { static: 0, dynamic: 0 },
+});
+
+/** Counts an attempt and returns `done`. */
+export function count(counters: Counters, scope: Scope, done: boolean): boolean {
+  (done ? counters.allocations : counters.errors)[scope]++;
+  return done;
+}

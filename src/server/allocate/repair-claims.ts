@@ -3,7 +3,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
-import { addressClaim, addressPrefix, portClaim, portPrefix } from './claim-values.ts';
+import { addressClaim, addressPrefix, portClaim, portPrefix } from './claims.ts';
 
 /**
  * Rewrites damaged claims of addresses and node ports from the Services that own them. A damaged claim without such a

@@ -6,18 +6,15 @@ import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Store, Write } from '../../store/store.ts';
 import { AddressPool } from './address-pool.ts';
 import type { Random } from './banded-pool.ts';
-import { addressPrefix, portPrefix } from './claim-values.ts';
-import { Claims } from './claims.ts';
+import { addressPrefix, Claims, portPrefix } from './claims.ts';
 import { allocateClusterIps, releaseClusterIps, updateClusterIps } from './cluster-ips.ts';
-import type { Counters } from './resources.ts';
-import { newCounters } from './resources.ts';
+import type { AddressRange, AllocationOperation, Conflict, Counters, Resources } from './operation.ts';
+import { newCounters } from './operation.ts';
 import { DryRunOperation } from './dry-run.ts';
 import { listAndWatch } from './list-watch.ts';
 import { allocateNodePorts, releaseNodePorts, updateNodePorts } from './node-ports.ts';
-import type { Conflict, AllocationOperation } from './operation.ts';
 import { PortPool } from './port-pool.ts';
 import type { PortRange } from './port-pool.ts';
-import type { AddressRange, Resources } from './resources.ts';
 import { StoreOperation } from './store-operation.ts';
 
 export interface AllocatorOptions {

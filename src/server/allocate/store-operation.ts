@@ -2,11 +2,9 @@ import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { Write } from '../../store/store.ts';
 import type { Claims } from './claims.ts';
-import { addressClaim, isClaimOf, portClaim } from './claim-values.ts';
-import { count } from './resources.ts';
-import type { Conflict, AllocationOperation, ErrorBuilder } from './operation.ts';
-import { alreadyAllocated, networkMismatch, portOutOfRange } from './operation.ts';
-import type { Resources } from './resources.ts';
+import { addressClaim, isClaimOf, portClaim } from './claims.ts';
+import { alreadyAllocated, count, networkMismatch, portOutOfRange } from './operation.ts';
+import type { AllocationOperation, Conflict, ErrorBuilder, Resources } from './operation.ts';
 
 /** The owner of the claims of one operation. */
 export interface ClaimOwner {

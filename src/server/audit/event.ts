@@ -1,3 +1,4 @@
+import { userInfoOf } from '../access/identity/users.ts';
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { AuditLevel } from './options.ts';
@@ -60,13 +61,7 @@ const knownUsers = new WeakMap<User, string>();
 function userJson(user: User): string {
   const known = knownUsers.get(user);
   if (known !== undefined) return known;
-  const { name, uid, groups, extra } = user;
-  const json = JSON.stringify({
-    username: name,
-    ...(uid === '' ? {} : { uid }),
-    ...(groups.length === 0 ? {} : { groups }),
-    ...(extra === undefined ? {} : { extra }),
-  });
+  const json = JSON.stringify(userInfoOf(user));
   knownUsers.set(user, json);
   return json;
 }

@@ -4,14 +4,9 @@ import { basename, dirname, extname, join } from 'node:path';
 
 import { setTimeout } from '../../machine/timers.ts';
 import { makePrivateDirectory, rejectForeignOwner } from '../pki/files.ts';
+import type { AuditOptions } from './options.ts';
 
-export interface AuditLogOptions {
-  readonly path: string;
-  /** The file is rotated when it exceeds this size. */
-  readonly maxBytes: number;
-  /** The number of rotated files to keep, and their maximum age; 0: no limit. */
-  readonly maxBackups: number;
-  readonly maxAgeDays: number;
+export interface AuditLogOptions extends Omit<AuditOptions, 'level'> {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** Called once when writes start to fail. */

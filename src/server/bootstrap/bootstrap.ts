@@ -1,6 +1,7 @@
 import { isStatusError } from '../../api/errors.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { ServerContext } from '../context.ts';
@@ -21,21 +22,34 @@ export async function bootstrap(context: ServerContext, options: BootstrapOption
   for (const object of initialObjects(options)) await ensure(own, object);
 }
 
-/** Creates the object unless it exists; restores the content of one that is kept. */
+/** Creates an initial object unless it exists; restores the content of one that is kept. */
 export async function ensure(context: ServerContext, initial: InitialObject): Promise<void> {
-  const { kind, namespace, content, isKept = false } = initial;
-  const resource: Resource = { kind, cache: context.watchCache.of(kind) };
+  const { kind, content, isKept } = initial;
   const object = kind.applyDefaults(decode<ApiObject>(kind.schema, content).object);
-  const name = object.metadata.name ?? '';
+  const { metadata, ...rest } = object;
+  const withNamespace = { ...object, metadata: { ...metadata, namespace: initial.namespace } };
+  await ensureObject(context, kind, withNamespace, isKept && ((old) => ({ ...old, ...rest })));
+}
+
+/** Creates the object unless it exists. Updates an existing one if `revise` returns another object. */
+export async function ensureObject(
+  context: ServerContext,
+  kind: Kind,
+  object: ApiObject,
+  revise?: (old: ApiObject) => ApiObject,
+): Promise<void> {
+  const resource: Resource = { kind, cache: context.watchCache.of(kind) };
+  const { name = '', namespace = '' } = object.metadata;
   const request = serverRequest({ namespace, name });
   const item = resource.cache.get(resource.cache.key(namespace, name));
   if (item === undefined) {
-    await createObject(context, resource, request, object).catch(ignoreExisting);
-    return;
+    await createObject(context, resource, request, object).catch((error: unknown) => {
+      // Another server over the same store may create the object first.
+      if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
+    });
+  } else if (item.problem === undefined && revise !== undefined && revise(item.object) !== item.object) {
+    await updateObject(context, resource, request, { revise });
   }
-  if (!isKept || item.problem !== undefined) return;
-  const { metadata: _, ...rest } = object;
-  await updateObject(context, resource, request, { revise: (old) => ({ ...old, ...rest }) });
 }
 
 /** Deletes the ServiceCIDR if the flag names other ranges, so that it is created again. Services keep their addresses. */
@@ -50,9 +64,4 @@ async function replaceServiceCidr(context: ServerContext, cidrs: readonly string
     'the service range has changed: Services keep their addresses until they are recreated',
   );
   await deleteObject(context, resource, { namespace: '', name: serviceCidrName }, {});
-}
-
-/** Another server over the same store may create the object first. */
-function ignoreExisting(error: unknown): void {
-  if (!isStatusError(error) || error.status.reason !== 'AlreadyExists') throw error;
 }

@@ -35,6 +35,16 @@ export class Watchers {
     this.#count++;
   }
 
+  /** Calls `notify` for every change in `scope`, by default the resource, until the returned watch is disposed of. */
+  watch(
+    notify: Watcher['notify'],
+    { scope = this.#prefix, end }: { readonly scope?: string; readonly end?: () => void } = {},
+  ): Disposable {
+    const watcher: Watcher = { scope, exact: false, notify, progress: () => undefined, ...(end && { end }) };
+    this.add(watcher);
+    return { [Symbol.dispose]: () => this.remove(watcher) };
+  }
+
   remove(watcher: Watcher): void {
     const index = watcher.exact ? this.#byKey : this.#byScope;
     const set = index.get(watcher.scope);

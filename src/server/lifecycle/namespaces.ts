@@ -8,8 +8,6 @@ import { setTimeout } from '../../machine/timers.ts';
 import { ensure } from '../bootstrap/bootstrap.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
-import type { ResourceCache } from '../cache/resource-cache.ts';
-import type { Watcher } from '../cache/watchers.ts';
 import type { ServerContext } from '../context.ts';
 import { terminate } from './termination.ts';
 
@@ -26,7 +24,7 @@ export class NamespaceLifecycle {
   readonly #context: ServerContext;
   #ca: string;
   readonly #log: Logger;
-  readonly #watchers: { readonly cache: ResourceCache; readonly watcher: Watcher }[] = [];
+  readonly #watches = new DisposableStack();
   /** Names to reconcile; each is queued once. */
   readonly #queue = new Set<string>();
   /** name → next backoff */
@@ -45,16 +43,18 @@ export class NamespaceLifecycle {
   /** Reconciles all namespaces, and from then on those that change. */
   start(): void {
     const namespaces = this.#context.watchCache.of(namespaceKind);
-    this.#watch(namespaces, (event) => this.#enqueue(event.key.slice(namespaces.prefix.length)));
+    const onNamespace = ({ key }: CacheEvent): void => this.#enqueue(key.slice(namespaces.prefix.length));
+    this.#watches.use(namespaces.watchers.watch(onNamespace));
     for (const kind of [serviceAccountKind, configMapKind]) {
       const cache = this.#context.watchCache.of(kind);
-      this.#watch(cache, (event) => {
+      const onObject = (event: CacheEvent): void => {
         const [namespace = '', name = ''] = event.key.slice(cache.prefix.length).split('/');
         if (name !== rootCaName && name !== defaultAccount) return;
         if (event.item === undefined || (kind === configMapKind && this.#isOutdated(event.item))) {
           this.#enqueue(namespace);
         }
-      });
+      };
+      this.#watches.use(cache.watchers.watch(onObject));
     }
     this.#enqueueAll();
   }
@@ -68,15 +68,9 @@ export class NamespaceLifecycle {
   /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { cache, watcher } of this.#watchers) cache.watchers.remove(watcher);
+    this.#watches.dispose();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#working;
-  }
-
-  #watch(cache: ResourceCache, notify: (event: CacheEvent) => void): void {
-    const watcher: Watcher = { scope: cache.prefix, exact: false, notify, progress: () => undefined };
-    cache.watchers.add(watcher);
-    this.#watchers.push({ cache, watcher });
   }
 
   #isOutdated(item: Item): boolean {

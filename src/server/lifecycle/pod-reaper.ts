@@ -2,7 +2,6 @@ import { isStatusError } from '../../api/errors.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
-import type { Watcher } from '../cache/watchers.ts';
 import type { ServerContext } from '../context.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { repeat } from './repeat.ts';
@@ -15,21 +14,22 @@ const intervalMs = 1000;
  * Deletes Pods whose grace period has passed. In Kubernetes the kubelet confirms the end of a Pod; here the node may have
  * no agent, and the Pod would keep its namespace for ever.
  */
-export class PodReaper implements Watcher {
-  readonly scope: string;
-  readonly exact = false;
+export class PodReaper {
   readonly #context: ServerContext;
   /** key → when to delete the Pod, in milliseconds */
   readonly #due = new Map<string, number>();
   readonly #pods: ResourceCache;
+  readonly #watch: Disposable;
   readonly #loop: AsyncDisposable;
 
   constructor(context: ServerContext) {
     this.#context = context;
     this.#pods = context.watchCache.of(podKind);
-    this.scope = this.#pods.prefix;
-    for (const item of this.#pods.range(this.scope)) this.#schedule(item);
-    this.#pods.watchers.add(this);
+    for (const item of this.#pods.range(this.#pods.prefix)) this.#schedule(item);
+    this.#watch = this.#pods.watchers.watch(({ key, item }) => {
+      if (item === undefined) this.#due.delete(key);
+      else this.#schedule(item);
+    });
     this.#loop = repeat(
       intervalMs,
       () => this.#reap(),
@@ -37,16 +37,9 @@ export class PodReaper implements Watcher {
     );
   }
 
-  notify({ key, item }: { readonly key: string; readonly item: Item | undefined }): void {
-    if (item === undefined) this.#due.delete(key);
-    else this.#schedule(item);
-  }
-
-  progress(): void {}
-
   /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
-    this.#pods.watchers.remove(this);
+    this.#watch[Symbol.dispose]();
     await this.#loop[Symbol.asyncDispose]();
   }
 

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { accepts as serverAccepts, stoppedAfter, trusts } from './testing/interrupted.ts';
 import { finishRotation, readAuthority, rotateAuthority, trustedCertificates } from './authority.ts';
 import { issue } from './issue.ts';
-import { partUser } from '../access/part-user.ts';
+import { partUser } from '../access/identity/users.ts';
 import { ensurePki } from './pki.ts';
 import { readCertificates } from './renewal.ts';
 

@@ -11,10 +11,9 @@ import { randomBytes, X509Certificate } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { readIfPresent, writePrivateFile } from './files.ts';
+import { readIfPresent, readPair, writePair, writePrivateFile } from './files.ts';
 import type { KeyPair } from './issue.ts';
 import { crossSign, issueCa } from './issue.ts';
-import { readPair, writePair } from './pairs.ts';
 import { holdsKey, readCertificate } from './renewal.ts';
 
 export interface Authority {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
-import { messageOf } from '../../api/error-message.ts';
+import { codeOf, messageOf } from '../../api/error-message.ts';
+import type { KeyPair } from './issue.ts';
 
 /** Only the owner may read these files. */
 const fileMode = 0o600;
@@ -23,7 +24,7 @@ async function makeDirectories(path: string): Promise<void> {
     await makeDirectory(path);
   } catch (error) {
     const parent = dirname(path);
-    if (!isAbsence(error) || parent === path) throw error;
+    if (codeOf(error) !== 'ENOENT' || parent === path) throw error;
     await makeDirectories(parent);
     // Only once: in /proc the parent stays missing, and Node's recursive mkdir never returns.
     await makeDirectory(path);
@@ -70,8 +71,7 @@ export async function writePrivateFile(path: string, content: string): Promise<v
 
 /** Adds the path to an error. Omits its code, which callers would mistake for that of a port. */
 function writeError(path: string, error: unknown): Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const advice = adviceFor[code];
+  const advice = adviceFor[codeOf(error)];
   return new Error(`${path} cannot be written (${messageOf(error)})${advice === undefined ? '' : `: ${advice}`}`);
 }
 
@@ -89,12 +89,10 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (isAbsence(error)) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
-
-const isAbsence = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 async function writeAndSync(path: string, content: string): Promise<void> {
   const file = await open(path, 'wx', fileMode);
@@ -115,3 +113,21 @@ async function syncDirectory(path: string): Promise<void> {
     await directory.close();
   }
 }
+
+/** Reads a certificate and its key; undefined if either file is missing. */
+export async function readPair(directory: string, name: string): Promise<KeyPair | undefined> {
+  const [cert, key] = await Promise.all(pathsOf(directory, name).map(readIfPresent));
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+/** Writes the key first: a certificate without its key would count as damage. */
+export async function writePair(directory: string, name: string, pair: KeyPair): Promise<void> {
+  const [certPath, keyPath] = pathsOf(directory, name);
+  await writePrivateFile(keyPath, pair.key);
+  await writePrivateFile(certPath, pair.cert);
+}
+
+const pathsOf = (directory: string, name: string): [cert: string, key: string] => [
+  join(directory, `${name}.crt`),
+  join(directory, `${name}.key`),
+];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { partUser } from '../access/part-user.ts';
+import { partUser } from '../access/identity/users.ts';
 import type { Authority } from './authority.ts';
 import {
   completeAuthority,
@@ -10,10 +10,9 @@ import {
   trustedCertificates,
   withCrossCertificates,
 } from './authority.ts';
-import { makePrivateDirectory } from './files.ts';
+import { makePrivateDirectory, readPair, writePair } from './files.ts';
 import type { KeyPair, Subject } from './issue.ts';
 import { issue } from './issue.ts';
-import { readPair, writePair } from './pairs.ts';
 import { renewalReason } from './renewal.ts';
 
 /** The certificates of one cluster. */

@@ -2,9 +2,10 @@
 import type { Subject } from '../../api/errors.ts';
 import { forbidden } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { addQuantities, printQuantity, subtractQuantities, zero } from '../../api/quantity.ts';
+import { addQuantities, printQuantity, subtractQuantities, wholeQuantity, zero } from '../../api/quantity.ts';
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
-import { usageOf } from './evaluators.ts';
+import type { Kind } from '../../api/kind.ts';
+import { countedAs } from '../../api/quota.ts';
 
 /** A quota and its usage. */
 export interface Account {
@@ -65,5 +66,30 @@ export function charge(
     subject,
     `exceeded quota: ${quota}, requested: ${list((name) => requested.get(name) ?? '')}, ` +
       `used: ${list(printed(used))}, limited: ${list(printed(hard))}`,
+  );
+}
+
+const evaluators = new WeakMap<Kind, QuotaEvaluator>();
+
+/** How objects of a kind are counted; undefined if quotas never count them. */
+export function evaluatorOf(kind: Kind): QuotaEvaluator | undefined {
+  const { namespaced, quota, group, plural } = kind;
+  if (!namespaced || quota === 'none') return undefined;
+  return (
+    quota ??
+    evaluators.getOrInsertComputed(kind, () => countedAs(`count/${group === '' ? plural : `${plural}.${group}`}`))
+  );
+}
+
+const one = wholeQuantity(1);
+
+/** What an object uses of the limited names. The object is only decoded if its content matters. */
+export function usageOf(evaluator: QuotaEvaluator, object: () => ApiObject, names: readonly string[]): Amounts {
+  const used = evaluator.usage?.(object());
+  return new Map(
+    names.flatMap((name) => {
+      const amount = used === undefined ? one : used.get(name);
+      return amount === undefined || amount.nano === 0n ? [] : [[name, amount]];
+    }),
   );
 }

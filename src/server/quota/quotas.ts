@@ -9,15 +9,13 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
-import type { Watcher } from '../cache/watchers.ts';
 import { KeyedMutex } from '../limits/keyed-mutex.ts';
 import { equalJson } from '../patch/json-value.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import type { Change } from './charge.ts';
-import { charge } from './charge.ts';
+import { charge, evaluatorOf } from './charge.ts';
 import type { Amounts } from '../../api/quota.ts';
-import { evaluatorOf } from './evaluators.ts';
 import { QuotaTracker } from './tracker.ts';
 
 /** Changes of usage within this time share one status update. */
@@ -63,7 +61,7 @@ interface Quota {
 export class Quotas implements AsyncDisposable {
   readonly #options: QuotasOptions;
   readonly #cache: ResourceCache;
-  readonly #watcher: Watcher;
+  readonly #watch: Disposable;
   /** Namespace → key → quota, for namespaces that have one. */
   readonly #namespaces = new Map<string, Map<string, Quota>>();
   /** By namespace. */
@@ -80,14 +78,7 @@ export class Quotas implements AsyncDisposable {
     this.#options = options;
     const cache = options.watchCache.of(resourceQuotaKind);
     this.#cache = cache;
-    this.#watcher = {
-      scope: cache.prefix,
-      exact: false,
-      notify: ({ key, item }) => this.#update(key, item),
-      progress: () => undefined,
-      end: () => this.#load(),
-    };
-    cache.watchers.add(this.#watcher);
+    this.#watch = cache.watchers.watch(({ key, item }) => this.#update(key, item), { end: () => this.#load() });
     this.#load();
   }
 
@@ -101,7 +92,7 @@ export class Quotas implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);
-    this.#cache.watchers.remove(this.#watcher);
+    this.#watch[Symbol.dispose]();
     for (const quotas of this.#namespaces.values())
       for (const { tracker } of quotas.values()) tracker?.[Symbol.dispose]();
     await this.#working;

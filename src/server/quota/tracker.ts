@@ -6,12 +6,9 @@ import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
-import type { ResourceCache } from '../cache/resource-cache.ts';
-import type { Watcher } from '../cache/watchers.ts';
 import type { Account } from './charge.ts';
-import { isCounted, limitedNames } from './charge.ts';
+import { evaluatorOf, isCounted, limitedNames, usageOf } from './charge.ts';
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
-import { evaluatorOf, usageOf } from './evaluators.ts';
 
 export interface TrackerListener {
   /** The usage may have changed. */
@@ -35,7 +32,7 @@ export class QuotaTracker implements Account, Disposable {
   readonly #used = new Map<string, Quantity>();
   /** Resolves when all objects are counted or the tracker is disposed of. */
   readonly counted: Promise<void>;
-  readonly #watchers: readonly (readonly [ResourceCache, Watcher])[];
+  readonly #watches: readonly Disposable[];
   readonly #uncounted: (readonly [items: Iterable<Item>, evaluator: QuotaEvaluator, names: readonly string[]])[] = [];
   #isCounted = false;
   #isDisposed = false;
@@ -45,7 +42,7 @@ export class QuotaTracker implements Account, Disposable {
     this.name = name;
     this.hard = new Map(Object.entries(spec.hard ?? {}).map(([key, amount]) => [key, parseQuantity(String(amount))]));
     this.scopes = scopesOf(spec);
-    this.#watchers = Array.from(watchCache.caches).flatMap((cache) => {
+    this.#watches = Array.from(watchCache.caches).flatMap((cache) => {
       const evaluator = evaluatorOf(cache.kind);
       const names = evaluator === undefined ? [] : limitedNames(this, evaluator);
       if (evaluator === undefined || names.length === 0) return [];
@@ -58,9 +55,7 @@ export class QuotaTracker implements Account, Disposable {
         this.#change(usageIn(this.scopes, evaluator, names, item), addQuantities);
         onChange();
       };
-      const watcher: Watcher = { scope, exact: false, notify, progress: () => undefined, end: onLost };
-      cache.watchers.add(watcher);
-      return [[cache, watcher] as const];
+      return [cache.watchers.watch(notify, { scope, end: onLost })];
     });
     this.counted = this.#countAll();
   }
@@ -76,7 +71,7 @@ export class QuotaTracker implements Account, Disposable {
 
   [Symbol.dispose](): void {
     this.#isDisposed = true;
-    for (const [cache, watcher] of this.#watchers) cache.watchers.remove(watcher);
+    for (const watch of this.#watches) watch[Symbol.dispose]();
   }
 
   #addCount(count: number, names: readonly string[]): void {

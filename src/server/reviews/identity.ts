@@ -2,10 +2,11 @@
 
 import { badRequest } from '../../api/errors.ts';
 import type { SelfSubjectReview } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
-import type { TokenReview, UserInfo } from '../../api/kinds/authentication/tokenreview/kind.ts';
+import type { TokenReview } from '../../api/kinds/authentication/tokenreview/kind.ts';
 import type { User } from '../reply.ts';
 import type { Authenticator } from '../access/identity/authenticator.ts';
-import type { Verdict } from '../access/identity/verdict.ts';
+import type { Verdict } from '../access/identity/users.ts';
+import { userInfoOf } from '../access/identity/users.ts';
 
 const invalidToken = 'invalid bearer token';
 
@@ -28,12 +29,4 @@ export const reviewSelf = (review: SelfSubjectReview, user: User, now: string): 
   ...review,
   metadata: { creationTimestamp: now },
   status: { userInfo: userInfoOf(user) },
-});
-
-/** A user as in the API, without empty fields. */
-const userInfoOf = ({ name, uid, groups, extra = {} }: User): UserInfo => ({
-  ...(name === '' ? {} : { username: name }),
-  ...(uid === '' ? {} : { uid }),
-  ...(groups.length === 0 ? {} : { groups }),
-  ...(Object.keys(extra).length === 0 ? {} : { extra }),
 });

@@ -1,5 +1,5 @@
 import { EmbeddedStore } from '../embedded.ts';
-import type { Journal } from '../journal.ts';
+import type { Journal } from '../embedded.ts';
 import type { StoreLimits } from '../limits.ts';
 import type { Store } from '../store.ts';
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../../api/error-message.ts';
+import { codeOf, messageOf } from '../../api/error-message.ts';
 import { DataDirectoryError, StoreUnavailableError } from '../errors.ts';
 import type { Failure } from './protocol.ts';
 
@@ -32,8 +32,7 @@ export function toFailure(error: unknown): Failure {
   // The primary code is the low byte of an extended one.
   if ('errcode' in error && typeof error.errcode === 'number')
     return { result: error.errcode & 0xff, message, ...path };
-  const errno = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return { result: resultOfErrno[errno], message, ...path };
+  return { result: resultOfErrno[codeOf(error)], message, ...path };
 }
 
 /** A full disk is the only failure that leaves the file unchanged. */

@@ -3,6 +3,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
+import { codeOf } from '../../api/error-message.ts';
+
 /** The name of the file for the store in `file`. */
 const highestRevisionFile = (file: string): string => `${file}-revision`;
 
@@ -23,7 +25,7 @@ function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error instanceof Error ? Object.assign(error, { path }) : error; // read errors lack the path
   }
 }

@@ -7,7 +7,7 @@ import { messageOf } from '../../api/error-message.ts';
 import { startThread } from '../../machine/thread.ts';
 import { setTimeout } from '../../machine/timers.ts';
 import { StoreUnavailableError } from '../errors.ts';
-import type { Journal } from '../journal.ts';
+import type { Journal } from '../embedded.ts';
 import type { Change, StoreStatus } from '../store.ts';
 import { isFatal, openError, writeError } from './failures.ts';
 import type { Failure, Opened, Reply, Request, Rows, WorkerOptions } from './protocol.ts';

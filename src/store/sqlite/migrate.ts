@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 
-import { checksumOf, horizonChecksum } from './checksum.ts';
+import { checksumOf, horizonChecksum } from './protocol.ts';
 import { copyDatabase } from './copy.ts';
 
 /** The copy that a migration from `format` keeps. */

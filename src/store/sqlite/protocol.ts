@@ -1,6 +1,8 @@
 // Messages between the store and its worker thread. Rows are sent as one flat array: cloning it takes a third of the time
 // of an array of objects.
 
+import { crc32 } from 'node:zlib';
+
 /** `id, key, value (null: deleted), created, previous` for each change; see `rowId`. */
 export type Rows = (string | number | null)[];
 
@@ -79,3 +81,20 @@ export interface Failure {
   /** The affected file, if it is not the store itself. */
   readonly path?: string;
 }
+
+/** The checksummed columns of a row of the log. */
+export interface CheckedRow {
+  readonly id: number;
+  readonly key: string;
+  /** null: a deletion */
+  readonly value: string | null;
+  readonly created: number;
+  readonly previous: number;
+}
+
+/** The checksum of a row. It detects accidental damage, not forgery. */
+export const checksumOf = ({ id, key, value, created, previous }: CheckedRow): number =>
+  crc32(value ?? '', crc32(`${id} ${created} ${previous} ${value === null ? 'deleted' : 'value'} ${key}`));
+
+/** The checksum of the row of the table `horizon`. */
+export const horizonChecksum = (compacted: number, swept: number): number => crc32(`${compacted} ${swept}`);

@@ -1,13 +1,12 @@
 import type { StatementSync } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
 
-import { checksumOf, horizonChecksum } from './checksum.ts';
+import { checksumOf, horizonChecksum, revisionOf, rowId, rowWidth } from './protocol.ts';
 import { rewriteDatabase } from './copy.ts';
 import { sqliteResult } from './failures.ts';
 import { readHighestRevision } from './highest-revision.ts';
 import { backupFile, migrateFromFormat1 } from './migrate.ts';
 import type { DamagedRow, ResumePoint, Rows, WorkerOptions } from './protocol.ts';
-import { revisionOf, rowId, rowWidth } from './protocol.ts';
 
 const applicationId = 0x46_4c_53_54; // "FLST"
 const formatVersion = 2;

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
+import { codeOf } from '../../api/error-message.ts';
 import { EmbeddedStore } from '../embedded.ts';
 import { DataDirectoryError } from '../errors.ts';
 import type { StoreLimits } from '../limits.ts';
@@ -93,5 +94,3 @@ function directoryError(directory: string, cause: unknown): DataDirectoryError {
   }
   return openError(directory, toFailure(cause));
 }
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { isSignedBy, readCertificates } from '../../pki/renewal.ts';
 import type { User } from '../../reply.ts';
-import { anonymous, authenticated, credentialId } from './verdict.ts';
+import { anonymous, authenticated, credentialId } from './users.ts';
 
 /** The result for a connection: a user, no certificate, or a certificate that is not accepted. */
 export type CertificateVerdict = User | 'none' | 'refused';

@@ -2,7 +2,7 @@ import { badRequest } from '../../../api/errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors } from '../../../api/names.ts';
 import type { ApiRequest, Impersonation, User } from '../../reply.ts';
 import { accountGroups } from './claims.ts';
-import { anonymous } from './verdict.ts';
+import { anonymous } from './users.ts';
 
 /** An object that the user must be allowed to `impersonate`. */
 export interface ImpersonationTarget {

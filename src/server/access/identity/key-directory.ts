@@ -4,7 +4,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { messageOf } from '../../../api/error-message.ts';
+import { codeOf, messageOf } from '../../../api/error-message.ts';
 import { makePrivateDirectory, writePrivateFile } from '../../pki/files.ts';
 import type { TokenKey, TokenKeys } from './token-keys.ts';
 import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-keys.ts';
@@ -139,7 +139,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
   try {
     return await readdir(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

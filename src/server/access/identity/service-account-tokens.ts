@@ -2,14 +2,15 @@ import type { JWTVerifyResult } from 'jose';
 
 import { truncate } from '../../../api/text.ts';
 import type { User } from '../../reply.ts';
+import { quoted } from '../rbac/covers.ts';
 import type { Lookup } from './bound-objects.ts';
 import { boundObjectError } from './bound-objects.ts';
 import type { KubernetesClaims, TokenClaims } from './claims.ts';
 import { accountGroups, accountUserName, readClaims } from './claims.ts';
 import { LruCache } from './lru-cache.ts';
 import type { TokenKeys } from './token-keys.ts';
-import type { Verdict } from './verdict.ts';
-import { authenticated, credentialId, unknownToken } from './verdict.ts';
+import type { Verdict } from './users.ts';
+import { authenticated, credentialId, unknownToken } from './users.ts';
 
 export interface ServiceAccountTokenOptions {
   readonly keys: TokenKeys;
@@ -121,7 +122,9 @@ export class ServiceAccountTokens {
     const own = new Set(claims.aud);
     const shared = audiences.filter((audience) => own.has(audience));
     if (shared.length === 0) {
-      return refused(`token audiences ${quoted(claims.aud)} is invalid for the target audiences ${quoted(audiences)}`);
+      return refused(
+        `token audiences ${truncate(quoted(claims.aud))} is invalid for the target audiences ${truncate(quoted(audiences))}`,
+      );
     }
     const error = boundObjectError(claims['kubernetes.io'], lookup, now);
     return error === undefined ? { valid: true, user, audiences: shared } : refused(error);
@@ -207,7 +210,3 @@ function userOf(claims: TokenClaims): User {
     },
   });
 }
-
-/** Prints a list of strings as Go does. */
-const quoted = (words: readonly string[]): string =>
-  truncate(`[${words.map((word) => JSON.stringify(word)).join(' ')}]`);

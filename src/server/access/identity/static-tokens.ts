@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 import type { User } from '../../reply.ts';
-import { authenticated } from './verdict.ts';
+import { authenticated } from './users.ts';
 
 /** A bearer token of a user, as a line of `--token-auth-file`. */
 export interface StaticToken {

@@ -6,7 +6,7 @@ import { tokenRequest } from '../../../api/kinds/authentication/tokenrequest/kin
 import { encodeEnvelope, encodeProtobuf } from '../../../api/schema/protobuf.ts';
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
-import { defaultIssuer } from './identity.ts';
+import { defaultIssuer } from './authenticator.ts';
 
 const shop = '/api/v1/namespaces/shop';
 const token = `${shop}/serviceaccounts/cart/token`;

@@ -12,8 +12,7 @@ import type { ResourceRequest } from '../../request.ts';
 import { readObject } from '../../verbs/body.ts';
 import { namespaceMismatch } from '../../verbs/create.ts';
 import { parseWriteOptions } from '../../verbs/write-options.ts';
-import { bindingClaims } from './binding.ts';
-import { lookupIn } from './bound-objects.ts';
+import { bindingClaims, lookupIn } from './bound-objects.ts';
 import { longestTokenSeconds } from './token-keys.ts';
 
 const { group, version, kind } = tokenRequestKind;

@@ -7,7 +7,6 @@ import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { matchesLabels } from '../../../api/selectors/labels.ts';
 import { setTimeout } from '../../../machine/timers.ts';
-import type { Watcher } from '../../cache/watchers.ts';
 import type { ServerContext } from '../../context.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import type { Resource } from '../../resource.ts';
@@ -38,7 +37,7 @@ export class RoleAggregation {
   readonly #context: ServerContext;
   readonly #resource: Resource;
   readonly #log: Logger;
-  readonly #watcher: Watcher;
+  #watch: Disposable | undefined;
   /** Parsed once: the cache keeps bytes and would parse them on every read. */
   readonly #roles = new Map<string, ClusterRole>();
   #working: Promise<void> | undefined;
@@ -51,21 +50,15 @@ export class RoleAggregation {
     this.#context = context;
     this.#resource = { kind: clusterRoleKind, cache };
     this.#log = context.log.child({ loop: 'aggregation' });
-    this.#watcher = {
-      scope: cache.prefix,
-      exact: false,
-      notify: ({ key, item }) => {
-        this.#update(key, item?.object as ClusterRole | undefined);
-        void this.settled(); // never rejects
-      },
-      progress: () => undefined,
-    };
   }
 
   /** Watches the roles; resolves when existing ones are aggregated. */
   async start(): Promise<void> {
     const { cache } = this.#resource;
-    cache.watchers.add(this.#watcher);
+    this.#watch = cache.watchers.watch(({ key, item }) => {
+      this.#update(key, item?.object as ClusterRole | undefined);
+      void this.settled(); // never rejects
+    });
     for (const { key, object } of cache.range(cache.prefix)) this.#update(key, object as ClusterRole);
     await this.settled();
   }
@@ -81,7 +74,7 @@ export class RoleAggregation {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    this.#resource.cache.watchers.remove(this.#watcher);
+    this.#watch?.[Symbol.dispose]();
     await this.#working;
   }
 

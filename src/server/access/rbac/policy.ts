@@ -105,12 +105,7 @@ export class Policy {
   #watch(watchCache: WatchCache, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {
     const cache = watchCache.of(kind);
     const keyOf = (key: string): string => key.slice(cache.prefix.length);
-    cache.watchers.add({
-      scope: cache.prefix,
-      exact: false,
-      notify: ({ key, item }) => set(keyOf(key), item?.object),
-      progress: () => undefined,
-    });
+    cache.watchers.watch(({ key, item }) => set(keyOf(key), item?.object));
     for (const { key, object } of cache.range(cache.prefix)) set(keyOf(key), object);
   }
 }

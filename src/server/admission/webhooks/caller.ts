@@ -2,7 +2,7 @@ import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
 import { joinHostPort } from '../../../api/addresses.ts';
-import { messageOf } from '../../../api/error-message.ts';
+import { codeOf, messageOf } from '../../../api/error-message.ts';
 import type { Address } from './address.ts';
 
 export interface Call {
@@ -91,9 +91,6 @@ async function readResponse(response: IncomingMessage): Promise<Response> {
   }
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 /** The reason of a failed call, with the messages of Go. */
 function reasonOf(error: unknown, signal: AbortSignal): string {

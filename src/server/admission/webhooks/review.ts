@@ -4,7 +4,7 @@ import { apiVersionOf } from '../../../api/kind.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
-import type { User } from '../../reply.ts';
+import { userInfoOf } from '../../access/identity/users.ts';
 import type { Status, StatusDetails } from '../../../api/errors.ts';
 import { internalError, StatusError } from '../../../api/errors.ts';
 import { messageOf } from '../../../api/error-message.ts';
@@ -41,7 +41,7 @@ export function reviewOf(
       ...(name === '' ? {} : { name }),
       ...(reviewedNamespace === '' ? {} : { namespace: reviewedNamespace }),
       operation,
-      userInfo: userInfo(user),
+      userInfo: userInfoOf(user),
       object: reviewed(object),
       oldObject: reviewed(old),
       dryRun,
@@ -51,13 +51,6 @@ export function reviewOf(
 }
 
 const resourceOf = ({ group: own, version, plural }: Kind): object => ({ group: own, version, resource: plural });
-
-const userInfo = ({ name, uid, groups, extra = {} }: User): object => ({
-  username: name,
-  ...(uid === '' ? {} : { uid }),
-  ...(groups.length === 0 ? {} : { groups }),
-  ...(Object.keys(extra).length === 0 ? {} : { extra }),
-});
 
 /** The response of a webhook. */
 export interface Verdict {

@@ -2,10 +2,9 @@
 
 import { join } from 'node:path';
 
-import { makePrivateDirectory, writePrivateFile } from '../files.ts';
+import { makePrivateDirectory, writePair, writePrivateFile } from '../files.ts';
 import type { KeyPair } from '../issue.ts';
 import { crossSign, issue, issueCa } from '../issue.ts';
-import { writePair } from '../pairs.ts';
 
 export interface SharedAuthority {
   readonly ca: KeyPair;

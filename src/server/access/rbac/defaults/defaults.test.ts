@@ -10,10 +10,10 @@ import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterroleb
 import { openMemoryStore } from '../../../../store/memory/memory.ts';
 import type { TestServer } from '../../../testing/server.ts';
 import { testServer } from '../../../testing/server.ts';
-import { reconcileBinding, reconcileRole } from './complete.ts';
+import { reconcileBinding, reconcileRole } from './reconcile.ts';
 import { collectorRules, fairleadBindings, fairleadRoles, leaseRole, partRules } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
-import { binding, aggregated, group, on, role, user } from './role-table.ts';
+import { aggregated, binding, group, on, role, user } from './role-table.ts';
 
 const standard = role('r', [on('', 'pods', 'get list'), on('apps', 'deployments', 'get')]);
 const kept = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };

@@ -5,7 +5,7 @@ import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterroleb
 import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
-import { partUser } from '../../part-user.ts';
+import { partUser } from '../../identity/users.ts';
 import { binding, change, inNamespace, named, on, read, role, user } from './role-table.ts';
 
 /** The current API group and the group of ImportedServices. */

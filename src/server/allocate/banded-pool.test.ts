@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { numberSet } from './number-set.ts';
+import { numberSet } from './banded-pool.ts';
 
 const sizes = [1, 31, 32, 33, 100, 2 ** 20, 2 ** 20 + 1];
 

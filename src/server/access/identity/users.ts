@@ -1,3 +1,4 @@
+import type { UserInfo } from '../../../api/kinds/authentication/tokenreview/kind.ts';
 import type { User } from '../../reply.ts';
 
 /** The result of a token check. */
@@ -14,5 +15,16 @@ export const authenticated = (user: User): User => ({ ...user, groups: [...user.
 /** The user of requests without credentials. */
 export const anonymous: User = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'] };
 
+/** A user as in the API, without empty fields. */
+export const userInfoOf = ({ name, uid, groups, extra = {} }: User): UserInfo => ({
+  ...(name === '' ? {} : { username: name }),
+  ...(uid === '' ? {} : { uid }),
+  ...(groups.length === 0 ? {} : { groups }),
+  ...(Object.keys(extra).length === 0 ? {} : { extra }),
+});
+
 /** The key in `extra` that identifies the credentials. */
 export const credentialId = 'authentication.kubernetes.io/credential-id';
+
+/** The user name of a part of Fairlead. */
+export const partUser = (part: string): string => `system:fairlead:${part}`;

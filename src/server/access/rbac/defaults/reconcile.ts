@@ -1,10 +1,37 @@
-import type { Binding, Subject } from '../../../../api/kinds/rbac/binding.ts';
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import { clusterRoleKind } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
+import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import { clusterRoleBindingKind } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
+import { roleBindingKind } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
+import { roleKind } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../../../api/metadata.ts';
+import { ensureObject } from '../../../bootstrap/bootstrap.ts';
+import type { ServerContext } from '../../../context.ts';
+import type { Binding, Subject } from '../../../../api/kinds/rbac/binding.ts';
 import { equalJson } from '../../../patch/json-value.ts';
 import { uncovered } from '../covers.ts';
+import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
+import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
 import { autoupdateAnnotation } from './role-table.ts';
+
+/** Creates missing default roles and bindings, and reconciles existing ones. */
+export async function ensureDefaultRoles(context: ServerContext): Promise<void> {
+  // Concurrently, so that the store writes them in one batch.
+  await Promise.all([
+    ...[...kubernetesRoles, ...fairleadRoles].map((standard) =>
+      ensureObject(context, clusterRoleKind, standard, (old) => reconcileRole(old as ClusterRole, standard)),
+    ),
+    ...[...kubernetesBindings, ...fairleadBindings].map((standard) =>
+      ensureObject(context, clusterRoleBindingKind, standard, (old) =>
+        reconcileBinding(old as ClusterRoleBinding, standard),
+      ),
+    ),
+    ensureObject(context, roleKind, leaseRole, (old) => reconcileRole(old as Role, leaseRole)),
+    ensureObject(context, roleBindingKind, leaseBinding, (old) => reconcileBinding(old as RoleBinding, leaseBinding)),
+  ]);
+}
 
 /** Adds missing rules, labels and annotations of the default role and removes nothing. Returns the same object if complete. */
 export function reconcileRole<T extends Role | ClusterRole>(existing: T, standard: T): T {
