@@ -47,7 +47,6 @@ export class Item {
     return withRevision(this.#layout, this.entry.value, revision);
   }
 
-  /** The object as an item of a list. */
   listJson(): string {
     return asListItem(this.#layout, this.entry.value, this.entry.revision);
   }

@@ -13,7 +13,6 @@ const defaultWaitMs = 3000;
 
 /** Settings of the watch cache. */
 export interface CacheTuning {
-  /** How much history each resource keeps. */
   readonly limits?: HistoryLimits;
   /** How long `waitForRevision` waits; default 3 s. */
   readonly waitMs?: number;

@@ -35,7 +35,6 @@ interface Progress {
   since: number;
 }
 
-/** The connections of one address. */
 interface AddressConnections {
   count: number;
   /** Address and port of those that have not finished their handshake, oldest first. */
@@ -46,7 +45,6 @@ interface AddressConnections {
 export class Connections {
   readonly #server: Http2SecureServer;
   readonly #limits: ConnectionLimits;
-  /** address → its connections */
   readonly #byAddress = new Map<string, AddressConnections>();
   readonly #sockets = new Map<TLSSocket, Progress>();
   /** The TCP sockets of all connections, including those that never start TLS. */

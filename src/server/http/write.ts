@@ -191,7 +191,6 @@ class PendingReply implements BufferedOutput {
     this.#account?.add(bytes);
   }
 
-  /** Ends the wait. */
   end(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

@@ -16,10 +16,8 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 export interface ListBody {
   /** The fields before the objects, in the order of JSON. */
   readonly head: Readonly<Record<string, unknown>>;
-  /** The field of the objects. */
   readonly field: 'items' | 'rows';
   readonly items: Iterable<Item>;
-  /** One object as JSON. */
   readonly write: (item: Item) => string;
 }
 
@@ -30,7 +28,6 @@ export interface Presenter {
   readonly shared: string | undefined;
   object(item: Item, revision?: number): string;
   list(items: Iterable<Item>, meta: ListMeta): ListBody;
-  /** The object of a bookmark. */
   bookmark(revision: number, annotations: string): string;
 }
 

@@ -25,7 +25,6 @@ export interface Apply {
   readonly schema: StructSchema;
   /** The stored object; undefined if the apply creates it. */
   readonly live: ApiObject | undefined;
-  /** The configuration as sent. */
   readonly config: JsonObject;
   readonly manager: string;
   /** Takes fields from other managers instead of failing. */

@@ -17,7 +17,6 @@ interface Location<T> {
   readonly key: string;
 }
 
-/** The state of one patch. */
 interface Run {
   document: unknown;
   /** The objects that this run has copied and may modify, as it may every `ChunkedList`. */

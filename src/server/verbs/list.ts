@@ -14,7 +14,6 @@ import { decodeToken, encodeToken } from './continue-token.ts';
 import type { ReadOptions } from './read-options.ts';
 import { parseListOptions, revisionTooLarge } from './read-options.ts';
 
-/** One page of a list. */
 interface Page {
   readonly items: Iterable<Item>;
   readonly revision: number;

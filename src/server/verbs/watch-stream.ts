@@ -19,10 +19,8 @@ export interface WatchStreamOptions {
   /** The flow of the watch and the limits of all watches; default: no limits. */
   readonly flow?: string;
   readonly limits?: WatchLimits;
-  /** Undefined: all objects in scope. */
   readonly matches: ((item: Item) => boolean) | undefined;
   readonly bookmarks: boolean;
-  /** The current revision of the cache. */
   readonly revision: () => number;
   /** The client has all changes up to this revision, which may be in the future. */
   readonly seenRevision: number;
@@ -63,7 +61,6 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   /** Initial items or past changes are being sent; live changes wait. */
   #isReplaying = false;
   #isClosed = false;
-  /** Continues the replay. */
   #onDrained: () => void = () => undefined;
 
   constructor(options: WatchStreamOptions) {
@@ -111,7 +108,6 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     });
   }
 
-  /** Ends the watch with an error event. */
   fail({ status }: StatusError): void {
     this.#push(Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`));
     this.end();
@@ -252,7 +248,6 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#options.flusher.schedule(this);
   }
 
-  /** The lines of the next write. */
   #takeChunk(): Buffer {
     let count = 0;
     let bytes = 0;
