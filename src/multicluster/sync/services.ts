@@ -20,25 +20,25 @@ export interface ServicesOptions {
   /** Namespaces from which no cluster may export; default none. */
   readonly deniedNamespaces?: readonly string[] | undefined;
   readonly clock: Clock;
-  /** Whether others write the same. */
+  /** Whether another controller writes to the members. */
   readonly hasOtherWriters: () => boolean;
-  /** Told of services that are beyond a quota now, or no longer are. */
+  /** Called with the services that exceed a quota now, or no longer do. */
   readonly onDenials: (keys: readonly Key[]) => void;
 }
 
-/** The merged services of a set, each worked out when it is asked for and its records have changed. */
+/** The merged services of a set, computed on demand after their records have changed. */
 export class Services {
   readonly #options: ServicesOptions;
-  /** Member → its services that are beyond its quotas, and whether they will be counted again soon. */
+  /** Member → its services that exceed its quotas, and whether another count is scheduled. */
   readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
-  /** Key → what it came to last. The order in it is what keeps incumbents first. */
+  /** Key → the last result; its order keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
-  /** Key → the version of what it came to: of two versions the greater is the later, also of a service that was forgotten. */
+  /** Key → version of the last result. Versions only increase, even if a service is forgotten in between. */
   readonly #versions = new Map<Key, number>();
   #lastVersion = 0;
-  /** Keys whose records have changed since. */
+  /** Keys whose records have changed since then. */
   readonly #stale = new Set<Key>();
-  /** Key → what was left out of its records. */
+  /** Key → what was ignored of its records. */
   readonly #dropped = new Map<Key, readonly Dropped[]>();
   #rules: SetRules;
   #areRangesStale = true;
@@ -48,7 +48,7 @@ export class Services {
     this.#rules = { reserved: reservedRangesOf([]), deniedNamespaces: options.deniedNamespaces ?? [] };
   }
 
-  /** What holds for every member now. While no range changes this is the same object. */
+  /** The rules for all members; the same object until a range changes. */
   get rules(): SetRules {
     if (this.#areRangesStale) {
       const reserved = reservedRangesOf(this.#options.members().map(({ addressRanges }) => addressRanges));
@@ -58,34 +58,34 @@ export class Services {
     return this.#rules;
   }
 
-  /** The members, or the ranges of their addresses, may have changed. */
+  /** Invalidates the address ranges of the members. */
   rangesChanged(): void {
     this.#areRangesStale = true;
   }
 
-  /** All services that are exported, or were. */
+  /** All services that are exported, or were and are not forgotten yet. */
   keys(): IterableIterator<Key> {
     return this.#merged.keys();
   }
 
-  /** Those, and all whose records have changed since they were last looked at. */
+  /** These, and all that have not been computed since a change. */
   known(): ReadonlySet<Key> {
     return new Set([...this.#merged.keys(), ...this.#stale]);
   }
 
-  /** The services that a cluster exported when they were last looked at. */
+  /** The services that a cluster exports according to the last results. */
   exportedBy(id: string): readonly Key[] {
     return [...this.#merged].flatMap(([key, { exporters }]) =>
       exporters.some(({ cluster }) => cluster === id) ? [key] : [],
     );
   }
 
-  /** What was left out of the records of a service, and why. */
+  /** What is ignored of the records of a service, and why. */
   dropped(key: Key): readonly Dropped[] {
     return this.#dropped.get(key) ?? [];
   }
 
-  /** Member → how many of its exports, endpoints, slices, labels and annotations are left out. */
+  /** Member → how many of its exports, endpoints, slices, labels and annotations are ignored. */
   droppedOf(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const dropped of this.#dropped.values()) {
@@ -94,14 +94,14 @@ export class Services {
     return counts;
   }
 
-  /** The records of a service may have changed. */
+  /** Invalidates a service whose records may have changed. */
   changed(key: Key): void {
     if (this.#merged.has(key) || this.#options.members().some((member) => member.isExported(key))) this.#stale.add(key);
-    // Of what nobody asked for, such as where another controller leads, nothing is left.
+    // A replica that does not lead never computes services: it must not collect keys of deleted ones.
     else this.#stale.delete(key);
   }
 
-  /** The service as it is now. Until its records change this is the same object. */
+  /** The merged service; the same object until its records change. */
   get(key: Key): Merged {
     const known = this.#merged.get(key);
     if (known !== undefined && !this.#stale.has(key)) return known;
@@ -109,7 +109,7 @@ export class Services {
     const { namespace = '', name } = nameFor(key);
     const incumbents = this.#agreed(key) ?? known?.order ?? this.#incumbents(key);
     const guarded = this.#options.members().flatMap((member) => {
-      // One that leaves exports nothing any more.
+      // Exports of a member that leaves do not count.
       const record = member.options.isLeaving === true ? undefined : member.record(key);
       if (record === undefined) return [];
       const policy = member.options.policy ?? everything;
@@ -134,12 +134,12 @@ export class Services {
     return merged;
   }
 
-  /** Which version of the service `get` gave last. */
+  /** The version of the last result of `get`. */
   version(key: Key): number {
     return this.#versions.get(key) ?? 0;
   }
 
-  /** Forgets a service that nobody exports and nobody holds. */
+  /** Forgets a service without exports. */
   forget(key: Key): void {
     if ((this.#merged.get(key)?.exporters.length ?? 0) > 0) return;
     this.#merged.delete(key);
@@ -148,7 +148,7 @@ export class Services {
     this.#dropped.delete(key);
   }
 
-  /** Whether others have agreed on another order of clusters than the one that `get` gives. */
+  /** Whether the controllers of the set have agreed on another order of clusters than that of `get`. */
   isOutOfOrder(key: Key): boolean {
     const agreed = this.#agreed(key);
     if (agreed === undefined) return false;
@@ -158,8 +158,8 @@ export class Services {
   }
 
   /**
-   * Where others write too, such as an agent in each cluster, all of them have to agree on who came first, though they
-   * learn of exports in different orders: what the import of the first cluster says that has one.
+   * Controllers that write to the same set, such as an agent in each cluster, see exports in different orders. They agree on
+   * the order in the import of the first cluster that has one; otherwise they would overwrite each other for ever.
    */
   #agreed(key: Key): readonly string[] | undefined {
     const { hasOtherWriters, members } = this.#options;
@@ -168,10 +168,10 @@ export class Services {
     return order.length > 0 ? order : undefined;
   }
 
-  /** Who came first before this controller began, as the first of the imports remembers it. */
+  /** The order that the first import in the set has stored. */
   #incumbents(key: Key): readonly string[] {
-    const concerned = this.#options.members().filter((member) => member.concerns(key));
-    for (const member of concerned.toSorted(byId)) {
+    const holders = this.#options.members().filter((member) => member.concerns(key));
+    for (const member of holders.toSorted(byId)) {
       const incumbents = incumbentsIn(member.actual(key));
       if (incumbents.length > 0) return incumbents;
     }
@@ -183,10 +183,10 @@ export class Services {
     if (policy?.maxExports === undefined && policy?.maxEndpoints === undefined) return undefined;
     const counted = this.#counted.get(member);
     if (counted === undefined) return this.#count(member, policy).get(key);
-    // What has just been counted may be out of date by the change that is looked at: it is counted again soon.
+    // The count may be older than the change that is reconciled now: schedule another.
     if (!counted.isDue) {
       this.#counted.set(member, { ...counted, isDue: true });
-      this.#options.clock.after(quotaMs, () => this.#count(member, policy));
+      this.#options.clock.after(countIntervalMs, () => this.#count(member, policy));
     }
     return counted.denials.get(key);
   }
@@ -203,5 +203,5 @@ export class Services {
 
 const byId = (left: Member, right: Member): number => (left.id < right.id ? -1 : 1);
 
-/** Quotas are counted over all exports of a member, which is not done for every change of one. */
-const quotaMs = 1000;
+/** Interval of counting, which reads all exports of a member. */
+const countIntervalMs = 1000;
