@@ -22,7 +22,7 @@ const silent = new Client({
 
 const log = { debug() {}, warn() {} };
 
-const nobody = { source() {}, target() {}, namespace() {}, state() {} };
+const listener = { source() {}, target() {}, namespace() {}, state() {} };
 
 describe('a server that never answers', () => {
   for (const [what, ask] of Object.entries({
@@ -31,7 +31,7 @@ describe('a server that never answers', () => {
   }))
     test(`fails ${what} after 15 seconds`, async () => {
       const clock = new ManualClock();
-      await using member = new Member({ id: 'east', client: silent, listener: nobody, log, clock });
+      await using member = new Member({ id: 'east', client: silent, listener, log, clock });
       const failure = assert.rejects(ask(member, new AbortController().signal), { message: 'no answer in 15000 ms' });
       await clock.advance(15_000);
       await failure;

@@ -19,7 +19,7 @@ const hangs = ({ signal }: ApiRequest): Promise<ApiResponse> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
 /** Probes a server that answers with `server.request`, and records the states. */
-function taken(server: Pick<Transport, 'request'>, times: ProbeTimes = { renewMs: 5000, durationMs: 15_000 }) {
+function probing(server: Pick<Transport, 'request'>, times: ProbeTimes = { renewMs: 5000, durationMs: 15_000 }) {
   const clock = new ManualClock();
   const states: string[] = [];
   const transport: Transport = {
@@ -48,7 +48,7 @@ function taken(server: Pick<Transport, 'request'>, times: ProbeTimes = { renewMs
 
 test('MCS-81 is alive, silent or lost by answers alone', async () => {
   const server = { request: async () => answer };
-  await using probed = taken(server);
+  await using probed = probing(server);
   const { clock, states, probe } = probed;
   await clock.advance(7000);
   server.request = () => Promise.reject(failure({ code: 503, reason: 'x', message: 'away' }));
@@ -60,14 +60,14 @@ test('MCS-81 is alive, silent or lost by answers alone', async () => {
 });
 
 test('reports a server that never answered as lost after the duration of a lease', async () => {
-  await using probed = taken({ request: hangs });
+  await using probed = probing({ request: hangs });
   await probed.clock.advance(15_000);
   assert.deepEqual(probed.states, ['lost at 15000']);
 });
 
 test('reports a server that begins to hang as lost before its leases expire', async () => {
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probed = taken(server);
+  await using probed = probing(server);
   const { clock, states } = probed;
   await clock.advance(1000);
   server.request = hangs;
@@ -78,7 +78,7 @@ test('reports a server that begins to hang as lost before its leases expire', as
 test('reads answers that arrived while the process was blocked before it reports silence', async () => {
   const late = Promise.withResolvers<ApiResponse>();
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probed = taken(server);
+  await using probed = probing(server);
   const { clock, states } = probed;
   await clock.advance(1000);
   server.request = ({ signal }) => Promise.race([late.promise, hangs({ method: 'GET', path: '', signal })]);
@@ -107,7 +107,7 @@ for (const [what, answersFirst] of [
       return slow(clock, call);
     };
     const server: Pick<Transport, 'request'> = { request: answersFirst ? async () => answer : answersSlowly };
-    await using probed = taken(server, probeTimesOf(6000));
+    await using probed = probing(server, probeTimesOf(6000));
     const { clock, states, probe } = probed;
     await clock.advance(1000);
     server.request = answersSlowly;
@@ -130,7 +130,7 @@ for (const [what, answersFirst] of [
 
 test('reports a lost server that answers slowly as alive', async () => {
   const server: Pick<Transport, 'request'> = { request: async () => answer };
-  await using probed = taken(server, probeTimesOf(6000));
+  await using probed = probing(server, probeTimesOf(6000));
   const { clock, probe } = probed;
   await clock.advance(1000);
   server.request = () => Promise.reject(failure({ code: 503, reason: 'x', message: 'away' }));
@@ -150,7 +150,7 @@ test('does not accumulate probes of a server that hangs', async () => {
       return hangs(call).finally(() => open--);
     },
   };
-  await using probed = taken(server, probeTimesOf(40_000));
+  await using probed = probing(server, probeTimesOf(40_000));
   await probed.clock.advance(600_000);
   assert.equal(probed.probe.state, 'lost');
   assert.ok(most <= 4, `${most} at once`);
@@ -159,7 +159,7 @@ test('does not accumulate probes of a server that hangs', async () => {
 for (const pausedMs of [10_000, 40_000, 3_600_000]) {
   test(`a pause of this process of ${pausedMs / 1000} s is no silence of a server: it has its full time again`, async () => {
     const server: Pick<Transport, 'request'> = { request: async () => answer };
-    await using probed = taken(server, probeTimesOf(40_000));
+    await using probed = probing(server, probeTimesOf(40_000));
     const { clock, states, probe } = probed;
     await clock.advance(7000);
     server.request = hangs; // it was paused too, and takes a while

@@ -16,8 +16,8 @@ const slice = (endpoints: readonly Endpoint[], labels: Record<string, string> = 
 });
 const ours = { [managedByLabel]: managedBy };
 
-describe('endpoints that many clusters have', () => {
-  test('are one list in a source and in its mirrors', () => {
+describe('shared endpoints', () => {
+  test('a source and its mirrors have one list', () => {
     const shared = new SharedEndpoints();
     const source = shared.in(slice([{ ...endpoint, targetRef }]));
     const mirror = shared.in(slice([{ ...endpoint }], ours));
@@ -25,7 +25,7 @@ describe('endpoints that many clusters have', () => {
     assert.equal(mirror.endpoints, source.endpoints);
   });
 
-  test('are others when anything differs', () => {
+  test('lists that differ are not shared', () => {
     const shared = new SharedEndpoints();
     const one = shared.in(slice([endpoint]));
     const other = shared.in(slice([{ ...endpoint, conditions: { ready: false } }]));
@@ -33,7 +33,7 @@ describe('endpoints that many clusters have', () => {
     assert.deepEqual(other.endpoints, [{ ...endpoint, conditions: { ready: false } }]);
   });
 
-  test('show what somebody has put into a mirror', () => {
+  test('an edit of a mirror stays visible', () => {
     const edited = new SharedEndpoints().in(slice([{ ...endpoint, targetRef }], ours));
     assert.deepEqual(edited.endpoints, [{ ...endpoint, targetRef }]);
   });

@@ -142,7 +142,7 @@ describe('the states of all services', () => {
     const states = new DeliveryStates();
     states.apply('shop/web', 'west', success(first));
     states.setComplete('shop/web', 'west', { uid: 'u', version: 1 });
-    states.forgetMember('west');
+    states.deleteMember('west');
     assert.equal(states.get('shop/web', 'west').phase, 'Pending');
     assert.equal(states.isComplete('shop/web', 'west', 'u'), false);
   });

@@ -163,11 +163,11 @@ export class DeliveryStates {
     this.#complete.clear();
   }
 
-  forgetMember(member: string): void {
+  deleteMember(member: string): void {
     for (const members of [...this.#states.values(), ...this.#complete.values()]) members.delete(member);
   }
 
-  forget(key: Key): void {
+  delete(key: Key): void {
     this.#states.delete(key);
     this.#complete.delete(key);
   }

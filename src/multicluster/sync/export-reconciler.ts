@@ -52,8 +52,8 @@ export class ExportReconciler {
     this.#grace.beginTerm();
   }
 
-  forget(key: Key): void {
-    this.#grace.forget(key);
+  delete(key: Key): void {
+    this.#grace.delete(key);
   }
 
   /**
@@ -73,7 +73,7 @@ export class ExportReconciler {
     if (!member.isExported(key)) return 0;
     // An export that is being deleted waits for nothing but the removal of what came from it.
     const isWaiting = !this.#isLeaving(key) && this.#isAwaited(key);
-    if (!isWaiting) this.#grace.forget(key);
+    if (!isWaiting) this.#grace.delete(key);
     const leftMs = isWaiting ? this.#grace.leftMs(key) : 0;
     if (leftMs > 0) return leftMs;
     const isComplete = await this.#isComplete(member, key, signal);

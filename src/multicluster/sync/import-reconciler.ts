@@ -43,7 +43,7 @@ export interface ImportOutcome {
   /** Services that waited for an address which is free now, and the members that share it. */
   readonly unblocked: { readonly keys: readonly Key[]; readonly members: readonly string[] };
   /** No cluster exports or holds the service any more. */
-  readonly isForgotten: boolean;
+  readonly isDeleted: boolean;
 }
 
 /** State of one member that ends with the term. */
@@ -57,7 +57,7 @@ interface MemberState {
 const otherWriterMs = 10_000;
 
 const notWaiting = { keys: [], members: [] };
-const kept = { unblocked: notWaiting, isForgotten: false };
+const kept = { unblocked: notWaiting, isDeleted: false };
 
 /** Reconciles the imports of one service in one member. */
 export class ImportReconciler {
@@ -130,24 +130,24 @@ export class ImportReconciler {
     return now - (this.#stateOf(member).changedAt.get(key) ?? now);
   }
 
-  /** Releases the addresses of a service that has no exports any more, and forgets it once no member holds it. */
-  #tidy(member: Member, key: Key): Pick<ImportOutcome, 'unblocked' | 'isForgotten'> {
+  /** Releases the addresses of a service that has no exports any more, and deletes its state once no member holds it. */
+  #tidy(member: Member, key: Key): Pick<ImportOutcome, 'unblocked' | 'isDeleted'> {
     const { services, membership, states } = this.#options;
     const { members } = membership;
     const { exporters, order } = services.get(key);
     if (order.length > 0) return kept;
     const unblocked = this.#release(member, key);
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key)))
-      return { unblocked, isForgotten: false };
+      return { unblocked, isDeleted: false };
     // A member whose namespace was deleted first is not reconciled.
     const others = members.map((each) => this.#release(each, key));
     const all = [unblocked, ...others];
     const both = { keys: all.flatMap(({ keys }) => keys), members: [...new Set(all.flatMap((each) => each.members))] };
     // A member that cannot be read may still use the address: it is released when the member is read or removed.
-    if (members.some(({ options }) => options.vips?.has(key) === true)) return { unblocked: both, isForgotten: false };
-    services.forget(key);
-    states.forget(key);
-    return { unblocked: both, isForgotten: true };
+    if (members.some(({ options }) => options.vips?.has(key) === true)) return { unblocked: both, isDeleted: false };
+    services.delete(key);
+    states.delete(key);
+    return { unblocked: both, isDeleted: true };
   }
 
   /** Releases the address of a service unless a member that shares it may use it. */

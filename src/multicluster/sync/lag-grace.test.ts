@@ -26,7 +26,7 @@ test('doubles the wait between writes that name lagging members, until none lags
   assert.deepEqual([grace.leftMs(key), grace.requeueAfterMs(key)], [0, 1000]);
   await clock.advance(7000);
   assert.deepEqual([grace.leftMs(key), grace.requeueAfterMs(key)], [0, 8000]);
-  grace.forget(key);
+  grace.delete(key);
   assert.equal(grace.leftMs(key), 1000);
 });
 

@@ -38,7 +38,7 @@ export class LagGrace {
   }
 
   /** No member is waited for any more. */
-  forget(key: Key): void {
+  delete(key: Key): void {
     this.#waitingSince.delete(key);
   }
 }

@@ -33,7 +33,7 @@ export class Services {
   readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
   /** Key → the last result; its order keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
-  /** Key → version of the last result. Versions only increase, even if a service is forgotten in between. */
+  /** Key → version of the last result. Versions only increase, even if a service is deleted in between. */
   readonly #versions = new Map<Key, number>();
   #lastVersion = 0;
   /** Keys whose records have changed since then. */
@@ -63,7 +63,7 @@ export class Services {
     this.#areRangesStale = true;
   }
 
-  /** All services that are exported, or were and are not forgotten yet. */
+  /** All services that are exported, or were and are still held by a member. */
   keys(): IterableIterator<Key> {
     return this.#merged.keys();
   }
@@ -139,8 +139,8 @@ export class Services {
     return this.#versions.get(key) ?? 0;
   }
 
-  /** Forgets a service without exports. */
-  forget(key: Key): void {
+  /** Deletes a service without exports. */
+  delete(key: Key): void {
     if ((this.#merged.get(key)?.exporters.length ?? 0) > 0) return;
     this.#merged.delete(key);
     this.#versions.delete(key);

@@ -163,7 +163,7 @@ export class Sync {
     this.#checkRanges();
     for (const key of keysIn(member)) this.#sourceChanged(key);
     await closed;
-    this.#states.forgetMember(id); // reconciles that were running have set their states until now
+    this.#states.deleteMember(id); // reconciles that were running have set their states until now
     this.#enqueueRelatedTo(member);
   }
 
@@ -197,7 +197,7 @@ export class Sync {
     if (!this.#membership.canReconcile(member)) return;
     if (this.services.isOutOfOrder(key)) this.#sourceChanged(key);
     const outcome = await this.#imports.reconcile(member, key, signal);
-    if (outcome.isForgotten) this.#exports.forget(key);
+    if (outcome.isDeleted) this.#exports.delete(key);
     else if (this.#exports.dependsOn(key, outcome)) this.#enqueueExports(key);
     const { keys, members } = outcome.unblocked;
     for (const id of members) for (const each of keys) this.#importQueues.add(id, each);
@@ -329,7 +329,7 @@ export class Sync {
   /**
    * Enqueues what depends on the state of a member: all that it exports or that came from it, everywhere; everything in the
    * member itself; and all exports, since their conditions list the members. A service without exports may have waited for
-   * this member before it is forgotten.
+   * this member before it is deleted.
    */
   #enqueueRelatedTo(member: Member): void {
     const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
@@ -368,7 +368,7 @@ export class Sync {
     for (const member of this.#exportQueues.members) if (member.isExported(key)) this.#exportQueues.add(member.id, key);
   }
 
-  /** The members with the namespace of a service; if there is none, one member that forgets the service. */
+  /** The members with the namespace of a service; if there is none, one member that deletes it from `Services`. */
   #importers(key: Key): readonly Member[] {
     const open = this.#importQueues.members;
     const concerned = open.filter((member) => member.concerns(key));
@@ -377,7 +377,7 @@ export class Sync {
     return open.filter((member) => member === remover);
   }
 
-  /** The member that reconciles services which concern no member, so that they are forgotten. */
+  /** The member that reconciles services which concern no member, so that they are deleted from `Services`. */
   #remover(): Member | undefined {
     return this.participating.find(({ isReady }) => isReady);
   }

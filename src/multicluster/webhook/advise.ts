@@ -31,6 +31,6 @@ export function advise(review: ExportReview, cluster: string, known: Known): rea
     { verb: 'export', member },
     { ...set, merged: services.get(key), rules: services.rules },
   );
-  services.forget(key); // unless others export it, it was only asked about
+  services.delete(key); // unless others export it, it was only asked about
   return dryRun ? dryRunWarnings(plan, cluster) : createWarnings(plan, cluster);
 }
