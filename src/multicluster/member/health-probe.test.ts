@@ -185,7 +185,7 @@ for (const { name, aheadMs, wantSeconds, isSkewed } of [
   test(`measures a server clock that is ${name}`, async () => {
     const clocks: ManualClock[] = [];
     const date = (): string => new Date((clocks[0]?.now() ?? 0) + aheadMs).toUTCString();
-    await using started = taken({ request: async () => ({ ...answer, headers: { date: date() } }) });
+    await using started = probing({ request: async () => ({ ...answer, headers: { date: date() } }) });
     clocks.push(started.clock);
     await started.clock.advance(6000);
     assert.ok(Math.abs((started.probe.clockSkewMs ?? NaN) / 1000 - wantSeconds) <= 1, `${started.probe.clockSkewMs}`);
@@ -195,7 +195,7 @@ for (const { name, aheadMs, wantSeconds, isSkewed } of [
 }
 
 test('the clock skew is unknown without a Date header', async () => {
-  await using started = taken({ request: async () => answer });
+  await using started = probing({ request: async () => answer });
   await started.clock.advance(6000);
   assert.equal(started.probe.clockSkewMs, undefined);
   assert.equal(started.probe.isSkewed, false);
