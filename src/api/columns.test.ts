@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, duration, labelsText, moreThan } from './columns.ts';
+import { age, duration, labelsText, truncatedList } from './columns.ts';
 
 const s = 1000;
 const m = 60 * s;
@@ -45,9 +45,9 @@ test('an age is the time since the timestamp, and unknown without one', () => {
 });
 
 test('a long list is truncated and ends with the number of omitted items', () => {
-  assert.equal(moreThan(3, []), '');
-  assert.equal(moreThan(3, ['a', 'b', 'c']), 'a,b,c');
-  assert.equal(moreThan(3, ['a', 'b', 'c', 'd', 'e']), 'a,b,c + 2 more...');
+  assert.equal(truncatedList(3, []), '');
+  assert.equal(truncatedList(3, ['a', 'b', 'c']), 'a,b,c');
+  assert.equal(truncatedList(3, ['a', 'b', 'c', 'd', 'e']), 'a,b,c + 2 more...');
 });
 
 test('labels are sorted by key', () => {

@@ -81,7 +81,7 @@ export function duration(milliseconds: number): string {
 }
 
 /** The first `max` items, and the number of the others: `a,b,c + 2 more...`. */
-export function moreThan(max: number, items: readonly string[]): string {
+export function truncatedList(max: number, items: readonly string[]): string {
   const shown = items.slice(0, max).join(',');
   return items.length > max ? `${shown} + ${items.length - max} more...` : shown;
 }

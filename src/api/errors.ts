@@ -138,7 +138,7 @@ export const isStatusError = (error: unknown): error is StatusError => error ins
 export const isNotFound = (error: unknown): boolean => isStatusError(error) && error.status.code === 404;
 
 /** A 500 that clients retry: too many write conflicts, or the watch cache did not observe a write in time. */
-export const tryAgain = (operation: string, { group, resource, name }: Subject): StatusError =>
+export const serverTimeout = (operation: string, { group, resource, name }: Subject): StatusError =>
   failure({
     code: 500,
     reason: 'ServerTimeout',

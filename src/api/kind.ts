@@ -137,11 +137,11 @@ export interface Conversion<T extends ApiObject = ApiObject> {
 
 const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-type Given<T extends ApiObject> = Partial<Kind<T>> &
+type KindDefinition<T extends ApiObject> = Partial<Kind<T>> &
   Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'nameErrors'>;
 
 /** Defines a kind, with defaults for the rest. */
-export function defineKind<T extends ApiObject>(given: Given<T>): Kind<T> {
+export function defineKind<T extends ApiObject>(given: KindDefinition<T>): Kind<T> {
   return {
     singular: given.kind.toLowerCase(),
     shortNames: [],
@@ -191,7 +191,7 @@ export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>
   group === '' ? version : `${group}/${version}`;
 
 /** The conversion between two versions of a kind that have the same fields. */
-export const sameShape = <T extends ApiObject>(kind: Kind<T>): Conversion<T> => ({
+export const identityConversion = <T extends ApiObject>(kind: Kind<T>): Conversion<T> => ({
   kind,
   toStorage: withoutVersion,
   // What is stored under a kind's keys has passed that kind's schema.

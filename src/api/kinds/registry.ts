@@ -26,7 +26,7 @@ import { secretKind } from './core/secret/kind.ts';
 import { serviceKind } from './core/service/kind.ts';
 import { serviceAccountKind } from './core/serviceaccount/kind.ts';
 import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
-import { newEventKind } from './events/event/kind.ts';
+import { eventsEventKind } from './events/event/kind.ts';
 import { cloudLoadBalancerKind } from './loadbalancer/cloudloadbalancer/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './multicluster/serviceimport/kind.ts';
@@ -59,7 +59,7 @@ export const kinds: readonly Kind[] = [
   replicaSetKind,
   statefulSetKind,
   daemonSetKind,
-  newEventKind,
+  eventsEventKind,
   selfSubjectReviewKind,
   tokenReviewKind,
   localSubjectAccessReviewKind,

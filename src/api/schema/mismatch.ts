@@ -13,7 +13,7 @@ export class Mismatch extends Error {
 }
 
 /** The name of a value's JSON type in errors of Go's encoding/json. */
-export function goWord(value: unknown): string {
+export function goTypeName(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';
   return typeof value;
@@ -21,7 +21,7 @@ export function goWord(value: unknown): string {
 
 /** A value of the wrong JSON type. */
 export const wrongType = (value: unknown, goType: string): Mismatch =>
-  new Mismatch(`${goWord(value)}|${goType}`, false);
+  new Mismatch(`${goTypeName(value)}|${goType}`, false);
 
 /** A number out of range for its Go type. */
 export const wrongNumber = (value: number, goType: string): Mismatch =>

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 
 import { serviceKind } from '../kinds/core/service/kind.ts';
-import { deleteOptions } from '../options.ts';
+import { deleteOptions } from '../delete-options.ts';
 import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode } from './decode.ts';
 import { everything } from './testing/example.ts';

@@ -20,7 +20,7 @@ import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import { familyOf, canonicalAddress } from '../../api/addresses.ts';
 import type { Gates } from '../../api/gates.ts';
-import { withoutSrvName } from '../../api/srv-name.ts';
+import { withoutSrvName } from '../../api/kinds/core/service/facts.ts';
 import { repack } from '../subsets.ts';
 
 /** The managed-by label of the slices that this controller owns. */

@@ -2,7 +2,7 @@
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
-import { withoutSrvName } from '../../api/srv-name.ts';
+import { withoutSrvName } from '../../api/kinds/core/service/facts.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import { lossAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import type { ServiceKey } from '../record.ts';

@@ -1,3 +1,4 @@
+import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { internalError, invalid } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import { keepsPreference } from '../../api/kinds/core/service/families.ts';
@@ -6,8 +7,8 @@ import type { AddressOperation } from './operation.ts';
 
 /** Returns the Service with a cluster IP for each of its families: those it names and newly chosen ones. */
 export function allocateClusterIps(service: Service, addresses: AddressOperation): Service {
-  const { type, clusterIPs = [], ipFamilies = [] } = service.spec;
-  if (type === 'ExternalName' || clusterIPs[0] === 'None') return service;
+  const { clusterIPs = [], ipFamilies = [] } = service.spec;
+  if (isExternalName(service) || isHeadless(service)) return service;
   // Error messages print this list, with empty strings for addresses that are not chosen yet.
   const wanted = ipFamilies.map((_, index) => clusterIPs[index] ?? '');
   const given = wanted.map((ip, index) =>
@@ -19,11 +20,11 @@ export function allocateClusterIps(service: Service, addresses: AddressOperation
 /** Returns the updated Service with added addresses, and releases removed ones. The primary address never changes. */
 export function updateClusterIps(service: Service, old: Service, addresses: AddressOperation): Service {
   if (keepsPreference(service, old)) return service;
-  const { type, clusterIPs = [], ipFamilies = [] } = service.spec;
-  const { type: oldType, clusterIPs: oldIPs = [], ipFamilies: oldFamilies = [] } = old.spec;
-  if (oldType === 'ExternalName') return allocateClusterIps(service, addresses);
-  if (oldIPs[0] === 'None' || clusterIPs[0] === 'None') return service; // validation rejects a change between the two
-  if (type === 'ExternalName') {
+  const { clusterIPs = [], ipFamilies = [] } = service.spec;
+  const { clusterIPs: oldIPs = [], ipFamilies: oldFamilies = [] } = old.spec;
+  if (isExternalName(old)) return allocateClusterIps(service, addresses);
+  if (isHeadless(old) || isHeadless(service)) return service; // validation rejects a change between the two
+  if (isExternalName(service)) {
     for (const ip of oldIPs) addresses.releaseAddress(ip);
     return service;
   }
@@ -40,9 +41,9 @@ export function updateClusterIps(service: Service, old: Service, addresses: Addr
 }
 
 /** Releases all cluster IPs of a deleted Service. */
-export function releaseClusterIps({ spec }: Service, addresses: AddressOperation): void {
-  if (spec.type === 'ExternalName' || spec.clusterIPs === undefined || spec.clusterIPs[0] === 'None') return;
-  for (const ip of spec.clusterIPs) addresses.releaseAddress(ip);
+export function releaseClusterIps(service: Service, addresses: AddressOperation): void {
+  if (isExternalName(service) || isHeadless(service)) return;
+  for (const ip of service.spec.clusterIPs ?? []) addresses.releaseAddress(ip);
 }
 
 interface AllocationRequest {

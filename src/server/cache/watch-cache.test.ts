@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 
 import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
 import { eventKind } from '../../api/kinds/core/event/kind.ts';
-import { newEventKind } from '../../api/kinds/events/event/kind.ts';
+import { eventsEventKind } from '../../api/kinds/events/event/kind.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,7 +11,7 @@ import { CompactedError } from '../../store/errors.ts';
 import { entryOf, recorder } from './testing/cache.ts';
 import { WatchCache } from './watch-cache.ts';
 
-const kinds = [configMapKind, leaseKind, eventKind, newEventKind];
+const kinds = [configMapKind, leaseKind, eventKind, eventsEventKind];
 
 const open = (store: Store, onLost: (error: Error) => void = () => undefined): Promise<WatchCache> =>
   WatchCache.open({ store, kinds, clock: () => 0, onLost, waitMs: 20 });
@@ -71,7 +71,7 @@ test('fails to open if the store is compacted meanwhile', async () => {
 test('a view shares the cache of the kind that stores it; an unknown kind throws', async () => {
   await using store = openMemoryStore();
   const watchCache = await open(store);
-  assert.equal(watchCache.of(newEventKind), watchCache.of(eventKind));
+  assert.equal(watchCache.of(eventsEventKind), watchCache.of(eventKind));
   assert.throws(() => watchCache.of({ ...configMapKind }), /bug: ConfigMap has no cache/);
   assert.equal([...watchCache.caches].length, 3);
 });

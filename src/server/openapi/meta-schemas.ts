@@ -1,6 +1,6 @@
 // The shared types of every OpenAPI document: lists, errors, watches and discovery.
 
-import { deleteOptions } from '../../api/options.ts';
+import { deleteOptions } from '../../api/delete-options.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import {
   always,

@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors.ts';
-import type { Question as ReviewedAttributes } from '../../api/kinds/authorization/attributes.ts';
+import type { AccessAttributes as ReviewedAttributes } from '../../api/kinds/authorization/attributes.ts';
 import type { LocalSubjectAccessReview } from '../../api/kinds/authorization/localsubjectaccessreview/kind.ts';
 import type { SelfSubjectAccessReview } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
 import type {

@@ -6,7 +6,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import { decode, DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
-import { goWord } from '../../api/schema/mismatch.ts';
+import { goTypeName } from '../../api/schema/mismatch.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
@@ -85,7 +85,7 @@ async function readConfiguration(
     if (fieldValidation === 'Warn') for (const duplicate of duplicates) warnings.push(duplicate);
     if (value === null) return {};
     if (isJsonObject(value)) return value;
-    const why = `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
+    const why = `json: cannot unmarshal ${goTypeName(value)} into Go value of type map[string]interface {}`;
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   } catch (error) {
     if (error instanceof YamlError)

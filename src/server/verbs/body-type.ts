@@ -3,7 +3,7 @@ import { badRequest } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import { kindNamed } from '../../api/kinds/registry.ts';
-import { goWord } from '../../api/schema/mismatch.ts';
+import { goTypeName } from '../../api/schema/mismatch.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 
 /** Bytes of an invalid body that the error quotes. */
@@ -18,7 +18,7 @@ export const noVersion = (why: string): string => `couldn't get version/kind; js
 
 /** Go's message for a value that is not an object. */
 export const notAnObject = (value: unknown): string =>
-  `json: cannot unmarshal ${goWord(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  `json: cannot unmarshal ${goTypeName(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 
 /** Quotes JSON as text, anything else in hexadecimal. */
 function summary(body: Buffer): string {
@@ -52,7 +52,9 @@ export function typeProblem(value: unknown, kind: Kind): TypeProblem | undefined
   const { apiVersion = '', kind: name = '' } = given;
   for (const [field, found] of Object.entries({ apiVersion, kind: name })) {
     if (typeof found === 'string' || found === null) continue;
-    return untyped(noVersion(`json: cannot unmarshal ${goWord(found)} into Go struct field .${field} of type string`));
+    return untyped(
+      noVersion(`json: cannot unmarshal ${goTypeName(found)} into Go struct field .${field} of type string`),
+    );
   }
   if (kind.custom && !name) return untyped(`Object 'Kind' is missing in '${JSON.stringify(value).slice(0, 200)}'`);
   const [version, calledKind] = [givenText(apiVersion) ?? apiVersionOf(kind), givenText(name) ?? kind.kind];

@@ -2,7 +2,7 @@ import { badRequest } from '../../api/errors.ts';
 import type { JsonObject } from '../../api/schema/json-object.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import { JsonError, parseJson } from '../../api/schema/json.ts';
-import { goWord } from '../../api/schema/mismatch.ts';
+import { goTypeName } from '../../api/schema/mismatch.ts';
 
 /** The position of the next page of a list, in the format of Kubernetes; opaque to clients. */
 export interface ContinueToken {
@@ -38,7 +38,7 @@ function parse(text: string): JsonObject {
   try {
     const { value } = parseJson(Buffer.from(text, 'base64url').toString());
     if (isJsonObject(value)) return value;
-    throw invalidToken(`json: cannot unmarshal ${goWord(value)} into Go value of type storage.continueToken`);
+    throw invalidToken(`json: cannot unmarshal ${goTypeName(value)} into Go value of type storage.continueToken`);
   } catch (error) {
     if (error instanceof JsonError) throw invalidToken(error.message);
     throw error;

@@ -1,4 +1,4 @@
-import { alreadyExists, badRequest, failure, invalid, tryAgain } from '../../api/errors.ts';
+import { alreadyExists, badRequest, failure, invalid, serverTimeout } from '../../api/errors.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
@@ -91,7 +91,7 @@ export async function createObject(
       allocation.settle();
     }
   }
-  throw tryAgain('create', subjectOf(resource));
+  throw serverTimeout('create', subjectOf(resource));
 }
 
 /** Sets the system metadata, which clients cannot choose, and the namespace of the URL. */
@@ -183,7 +183,7 @@ async function commitNew(
     const { revision } = commit;
     return { item: writtenItem(resource, { key, value: written, revision, created: revision }), created: true };
   }
-  if (!(await context.watchCache.waitForRevision(commit.revision))) throw tryAgain('create', subjectOf(resource));
+  if (!(await context.watchCache.waitForRevision(commit.revision))) throw serverTimeout('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'retry') throw conflict;

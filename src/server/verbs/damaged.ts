@@ -3,7 +3,7 @@
 
 import { releaseUnreadable } from './allocation.ts';
 import { conflict, internalError } from '../../api/errors.ts';
-import type { DeleteOptions } from '../../api/options.ts';
+import type { DeleteOptions } from '../../api/delete-options.ts';
 import type { DamagedRecord } from '../../store/store.ts';
 import type { ServerContext } from '../context.ts';
 import type { User } from '../reply.ts';

@@ -1,7 +1,7 @@
-import { conflict, forbidden, notFound, tryAgain } from '../../api/errors.ts';
+import { conflict, forbidden, notFound, serverTimeout } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import type { DeleteOptions } from '../../api/options.ts';
+import type { DeleteOptions } from '../../api/delete-options.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { admission } from '../admission/webhooks/admission.ts';
 import type { Writer } from '../admission/webhooks/admission.ts';
@@ -63,7 +63,7 @@ export async function deleteObject(
     const deleted = await commitDeletion(context, resource, { item, old, outcome, dryRun: isDryRun(options) });
     if (deleted !== 'retry') return deleted;
   }
-  throw tryAgain('delete', subjectOf(resource, target.name));
+  throw serverTimeout('delete', subjectOf(resource, target.name));
 }
 
 const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writer => ({
@@ -159,7 +159,7 @@ async function commitDeletion(
   ]);
   if (!commit.ok) {
     if (await context.watchCache.waitForRevision(commit.revision)) return 'retry';
-    throw tryAgain('delete', subjectOf(resource, old.metadata.name));
+    throw serverTimeout('delete', subjectOf(resource, old.metadata.name));
   }
   const { revision } = commit;
   return { item: writtenItem(resource, { ...item.entry, value, revision }), isRemoved };

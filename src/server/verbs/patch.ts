@@ -6,7 +6,7 @@ import { DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import { JsonError } from '../../api/schema/json.ts';
 import { maxProblems, unknownField } from '../../api/schema/path.ts';
-import { goWord } from '../../api/schema/mismatch.ts';
+import { goTypeName } from '../../api/schema/mismatch.ts';
 import type { ServerContext } from '../context.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
@@ -84,7 +84,7 @@ function strategicPatchOf(body: unknown): unknown {
 }
 
 const notAnObject = (body: unknown): string =>
-  `json: cannot unmarshal ${goWord(body)} into Go value of type map[string]interface {}`;
+  `json: cannot unmarshal ${goTypeName(body)} into Go value of type map[string]interface {}`;
 
 const applyType = 'application/apply-patch+yaml';
 

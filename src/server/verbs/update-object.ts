@@ -1,4 +1,4 @@
-import { conflict, failure, invalid, notFound, staleObject, tryAgain } from '../../api/errors.ts';
+import { conflict, failure, invalid, notFound, staleObject, serverTimeout } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -83,7 +83,7 @@ async function updateWithRetries(
     const written = await tryUpdate(context, resource, { ...request, work }, { item, revision });
     if (written !== 'retry') return written;
   }
-  throw tryAgain('update', subjectOf(resource, request.name));
+  throw serverTimeout('update', subjectOf(resource, request.name));
 }
 
 async function tryUpdate(
@@ -154,7 +154,7 @@ async function commitUpdate(
     return { item: writtenItem(resource, entry), created: false };
   }
   if (!(await context.watchCache.waitForRevision(commit.revision)))
-    throw tryAgain('update', subjectOf(resource, request.name));
+    throw serverTimeout('update', subjectOf(resource, request.name));
   const lost = commit.key === item.key ? 'retry' : allocation.conflictFor(commit.key);
   if (lost !== 'retry') throw lost;
   return 'retry';

@@ -6,7 +6,7 @@ import { nodeKind } from '../../../src/api/kinds/core/node/kind.ts';
 import { secretKind } from '../../../src/api/kinds/core/secret/kind.ts';
 import { serviceKind } from '../../../src/api/kinds/core/service/kind.ts';
 import * as names from '../../../src/api/names.ts';
-import { deleteOptions } from '../../../src/api/options.ts';
+import { deleteOptions } from '../../../src/api/delete-options.ts';
 import { decode } from '../../../src/api/schema/decode.ts';
 import { parseJson } from '../../../src/api/schema/json.ts';
 import { strictProblems } from '../../../src/api/schema/json-scan.ts';

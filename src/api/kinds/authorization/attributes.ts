@@ -69,16 +69,19 @@ export const accessReviewStatus = struct(`${authorization}.SubjectAccessReviewSt
 });
 
 /** The request of an access review: exactly one field is set. */
-export interface Question {
+export interface AccessAttributes {
   readonly resourceAttributes?: Infer<typeof resourceAttributes>;
   readonly nonResourceAttributes?: Infer<typeof nonResourceAttributes>;
 }
 
 /** Validation errors of the request, except its selectors. */
-export function questionErrors({ resourceAttributes: resource, nonResourceAttributes: path }: Question): FieldError[] {
+export function attributesErrors({
+  resourceAttributes: resource,
+  nonResourceAttributes: path,
+}: AccessAttributes): FieldError[] {
   if (resource !== undefined && path !== undefined) {
     const detail = 'cannot be specified in combination with resourceAttributes';
-    return [invalidValue('spec.nonResourceAttributes', asPrinted(path), detail)];
+    return [invalidValue('spec.nonResourceAttributes', inGoForm(path), detail)];
   }
   if (resource === undefined && path === undefined) {
     const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
@@ -88,7 +91,7 @@ export function questionErrors({ resourceAttributes: resource, nonResourceAttrib
 }
 
 /** The attributes as Kubernetes prints them, with the names of Go fields. */
-export const asPrinted = ({ path = '', verb = '' }: Infer<typeof nonResourceAttributes>): object => ({
+export const inGoForm = ({ path = '', verb = '' }: Infer<typeof nonResourceAttributes>): object => ({
   Path: path,
   Verb: verb,
 });
@@ -102,11 +105,11 @@ export function metadataErrors(metadata: ObjectMeta, isNamespaced: boolean): Fie
     : [invalidValue('metadata', metadata, `must be empty${isNamespaced ? ' except for namespace' : ''}`)];
 }
 
-type Selector = NonNullable<NonNullable<Question['resourceAttributes']>['labelSelector']>;
+type Selector = NonNullable<NonNullable<AccessAttributes['resourceAttributes']>['labelSelector']>;
 type Requirement = NonNullable<Selector['requirements']>[number];
 
 /** Validation errors of the selectors; Kubernetes reports them after those of the user. */
-export function selectorErrors({ resourceAttributes: resource }: Question): FieldError[] {
+export function selectorErrors({ resourceAttributes: resource }: AccessAttributes): FieldError[] {
   const path = 'spec.resourceAttributes';
   return [
     ...errorsOf(`${path}.fieldSelector`, resource?.fieldSelector, fieldErrors),

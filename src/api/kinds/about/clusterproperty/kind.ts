@@ -3,7 +3,7 @@ import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required, tooLong } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind, sameShape } from '../../../kind.ts';
+import { defineKind, identityConversion } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
@@ -50,7 +50,7 @@ const inVersion = (version: Version, storage?: Kind<ClusterProperty>): Kind<Clus
       column('value', 'The value of the property.', ({ spec }) => spec?.value ?? ''),
       { ...customAgeColumn, name: 'age' },
     ],
-    ...(storage && { storage: sameShape(storage) }),
+    ...(storage && { storage: identityConversion(storage) }),
     nameErrors: subdomainName,
     validateCreate: specErrors,
     validateUpdate: specErrors,

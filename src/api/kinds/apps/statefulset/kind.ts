@@ -53,7 +53,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
   nameErrors: labelName,
   warnings: ({ spec: { revisionHistoryLimit = 0 } }) => (revisionHistoryLimit < 0 ? [keepsAllRevisions] : []),
   validateCreate: ({ ...object }) => [...specErrors(object), ...serviceNameErrors(object.spec)],
-  validateUpdate: (object, old) => [...specErrors(object), ...frozenErrors(object.spec, old.spec)],
+  validateUpdate: (object, old) => [...specErrors(object), ...immutableFieldErrors(object.spec, old.spec)],
 });
 
 const keepsAllRevisions =
@@ -138,10 +138,10 @@ function serviceNameErrors({ serviceName }: Spec): readonly FieldError[] {
   return invalidAll('spec.serviceName', serviceName, dnsLabelErrors(serviceName));
 }
 
-const frozen = ['selector', 'volumeClaimTemplates', 'serviceName', 'podManagementPolicy'] as const;
+const immutableFields = ['selector', 'volumeClaimTemplates', 'serviceName', 'podManagementPolicy'] as const;
 
-function frozenErrors(spec: Spec, old: Spec): readonly FieldError[] {
-  if (frozen.every((field) => isDeepStrictEqual(spec[field], old[field]))) return [];
+function immutableFieldErrors(spec: Spec, old: Spec): readonly FieldError[] {
+  if (immutableFields.every((field) => isDeepStrictEqual(spec[field], old[field]))) return [];
   return [
     forbiddenField(
       'spec',

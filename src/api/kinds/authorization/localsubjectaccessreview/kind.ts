@@ -5,7 +5,7 @@ import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always } from '../../../schema/schema.ts';
-import { accessReviewStatus, asPrinted, metadataErrors } from '../attributes.ts';
+import { accessReviewStatus, inGoForm, metadataErrors } from '../attributes.ts';
 import { specErrors, subjectAccessReviewSpec } from '../subjectaccessreview/kind.ts';
 
 const localSubjectAccessReview = objectSchema(
@@ -34,7 +34,7 @@ function placeErrors({ metadata, spec }: LocalSubjectAccessReview): FieldError[]
       : [
           invalidValue(
             'spec.nonResourceAttributes',
-            asPrinted(nonResourceAttributes),
+            inGoForm(nonResourceAttributes),
             'disallowed on this kind of request',
           ),
         ]),

@@ -7,7 +7,7 @@ import {
   accessReviewStatus,
   metadataErrors,
   nonResourceAttributes,
-  questionErrors,
+  attributesErrors,
   resourceAttributes,
   selectorErrors,
 } from '../attributes.ts';
@@ -47,7 +47,7 @@ export const selfSubjectAccessReviewKind = defineKind<SelfSubjectAccessReview>({
   schema: selfSubjectAccessReview,
   nameErrors: subdomainName,
   validateCreate: ({ metadata, spec }) => [
-    ...questionErrors(spec),
+    ...attributesErrors(spec),
     ...selectorErrors(spec),
     ...metadataErrors(metadata, false),
   ],

@@ -4,7 +4,7 @@ import type { Infer } from '../../../schema/infer.ts';
 import { list, map, optional, pointer, string, struct, always } from '../../../schema/schema.ts';
 import {
   nonResourceAttributes,
-  questionErrors,
+  attributesErrors,
   resourceAttributes,
   selectorErrors,
   accessReviewStatus,
@@ -33,7 +33,7 @@ export function specErrors(spec: Infer<typeof subjectAccessReviewSpec>): FieldEr
   const { user = '', groups = [] } = spec;
   const isNobody = user === '' && groups.length === 0;
   return [
-    ...questionErrors(spec),
+    ...attributesErrors(spec),
     ...(isNobody ? [invalidValue('spec.user', user, 'at least one of user or group must be specified')] : []),
     ...selectorErrors(spec),
   ];

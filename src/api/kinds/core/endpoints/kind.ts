@@ -1,10 +1,10 @@
 import { joinHostPort } from '../../../addresses.ts';
 import { addressWarnings } from '../../../address-errors.ts';
-import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
+import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
 import type { Kind, WriteContext } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
-import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
+import { hasSrvName, withoutSrvName } from '../service/facts.ts';
 import type { EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
 import { endpoints } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
@@ -44,7 +44,7 @@ function endpointsText({ subsets = [] }: Endpoints): string {
       ? addresses.map(({ ip }) => ip)
       : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
   );
-  return subsets.length === 0 ? '<none>' : moreThan(3, texts);
+  return subsets.length === 0 ? '<none>' : truncatedList(3, texts);
 }
 
 /** Endpoints of core/v1. */

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { applicationErrors, protocolErrors } from '../service/validate-ports.ts';
 import { addressErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { invalidAll, notSupported, required } from '../../../field-errors.ts';
+import { invalidAll, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { dnsLabelErrors, dnsSubdomainErrors, portNumberErrors, qualifiedNameErrors } from '../../../names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, portNumberErrors } from '../../../names.ts';
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
-
-const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 
 /** Validation errors of new Endpoints. */
 export function validateCreate({ subsets = [] }: Endpoints, context: WriteContext): FieldError[] {
@@ -42,15 +41,9 @@ function checkAddress(errors: FieldError[], path: string, address: EndpointAddre
 }
 
 function checkPort(errors: FieldError[], path: string, port: EndpointPort, needsName: boolean): void {
-  const { name = '', protocol = '', appProtocol, srvServiceName } = port;
+  const { name = '' } = port;
   if (name !== '') errors.push(...invalidAll(`${path}.name`, name, dnsLabelErrors(name)));
   else if (needsName) errors.push(required(`${path}.name`));
   errors.push(...invalidAll(`${path}.port`, port.port, portNumberErrors(port.port)));
-  if (protocol === '') errors.push(required(`${path}.protocol`));
-  else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
-  if (appProtocol !== undefined)
-    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
-  if (srvServiceName !== undefined) {
-    errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
-  }
+  errors.push(...protocolErrors(path, port.protocol), ...applicationErrors(path, port));
 }

@@ -39,7 +39,11 @@ export const nodeKind = defineKind<Node>({
   applyDefaults: syncedCidrs,
   nameErrors: subdomainName,
   validateCreate: (object) => [...taintErrors(object), ...cidrErrors(object)],
-  validateUpdate: (object, old) => [...taintErrors(object), ...cidrErrors(object), ...frozenErrors(object, old)],
+  validateUpdate: (object, old) => [
+    ...taintErrors(object),
+    ...cidrErrors(object),
+    ...immutableFieldErrors(object, old),
+  ],
 });
 
 const unknown = '<unknown>';
@@ -108,7 +112,7 @@ function cidrErrors({ spec: { podCIDRs = [] } }: Node): readonly FieldError[] {
     );
 }
 
-function frozenErrors({ spec }: Node, { spec: old }: Node): readonly FieldError[] {
+function immutableFieldErrors({ spec }: Node, { spec: old }: Node): readonly FieldError[] {
   return [
     ...(old.podCIDR !== undefined && spec.podCIDR !== old.podCIDR
       ? [forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid')]

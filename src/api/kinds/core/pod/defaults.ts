@@ -23,18 +23,18 @@ export function podSpecDefaults(given: PodSpec): PodSpec {
     schedulerName: given.schedulerName ?? 'default-scheduler',
     ...(account === undefined ? {} : { serviceAccountName: account, serviceAccount: account }),
   };
-  const withContainers = edited(mapContainers(spec, containerDefaults), 'ephemeralContainers', (containers) =>
+  const withContainers = mapField(mapContainers(spec, containerDefaults), 'ephemeralContainers', (containers) =>
     containers.map(containerDefaults),
   );
-  return edited(withContainers, 'volumes', (volumes) => volumes.map(volumeDefaults));
+  return mapField(withContainers, 'volumes', (volumes) => volumes.map(volumeDefaults));
 }
 
 /** The grace period in seconds; negative numbers mean 1. */
 const graceOf = ({ terminationGracePeriodSeconds: seconds = 30 }: PodSpec): number => (seconds < 0 ? 1 : seconds);
 
 function mapContainers(spec: PodSpec, edit: (container: Container) => Container): PodSpec {
-  const containers = edited(spec, 'containers', (given) => given.map(edit));
-  return edited(containers, 'initContainers', (given) => given.map(edit));
+  const containers = mapField(spec, 'containers', (given) => given.map(edit));
+  return mapField(containers, 'initContainers', (given) => given.map(edit));
 }
 
 function podContainerDefaults(container: Container, { hostNetwork }: PodSpec): Container {
@@ -44,7 +44,7 @@ function podContainerDefaults(container: Container, { hostNetwork }: PodSpec): C
       ? container
       : { ...container, resources: { ...container.resources, requests: { ...limits, ...requests } } };
   if (!hostNetwork) return requested;
-  return edited(requested, 'ports', (ports) =>
+  return mapField(requested, 'ports', (ports) =>
     ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort })),
   );
 }
@@ -85,8 +85,8 @@ function isLatest(image: string): boolean {
 type EnvVar = NonNullable<Container['env']>[number];
 
 const variableDefaults = (variable: EnvVar): EnvVar =>
-  edited(variable, 'valueFrom', (source) =>
-    edited(source, 'fieldRef', (field) => ({ ...field, apiVersion: field.apiVersion ?? 'v1' })),
+  mapField(variable, 'valueFrom', (source) =>
+    mapField(source, 'fieldRef', (field) => ({ ...field, apiVersion: field.apiVersion ?? 'v1' })),
   );
 
 type Probe = NonNullable<Container['livenessProbe']>;
@@ -106,15 +106,15 @@ function probeDefaults(given: Probe): Probe {
     successThreshold: given.successThreshold ?? 1,
     failureThreshold: given.failureThreshold ?? 3,
   };
-  const withHttp = edited(probe, 'httpGet', httpDefaults);
-  return edited(withHttp, 'grpc', (grpc) => ({ ...grpc, service: grpc.service ?? '' }));
+  const withHttp = mapField(probe, 'httpGet', httpDefaults);
+  return mapField(withHttp, 'grpc', (grpc) => ({ ...grpc, service: grpc.service ?? '' }));
 }
 
 type Lifecycle = NonNullable<Container['lifecycle']>;
 
 function lifecycleDefaults(given: Lifecycle): Lifecycle {
-  const started = edited(given, 'postStart', (hook) => edited(hook, 'httpGet', httpDefaults));
-  return edited(started, 'preStop', (hook) => edited(hook, 'httpGet', httpDefaults));
+  const started = mapField(given, 'postStart', (hook) => mapField(hook, 'httpGet', httpDefaults));
+  return mapField(started, 'preStop', (hook) => mapField(hook, 'httpGet', httpDefaults));
 }
 
 type Volume = NonNullable<PodSpec['volumes']>[number];
@@ -129,15 +129,15 @@ const withMode = <T extends { readonly defaultMode?: number }>(source: T): T => 
 /** Sets the defaults of a volume; a volume without a source is an emptyDir. */
 function volumeDefaults(given: Volume): Volume {
   if (Object.keys(given).length === 1) return { ...given, emptyDir: {} };
-  const hostPath = edited(given, 'hostPath', (source) => ({ ...source, type: source.type ?? '' }));
-  const secret = edited(hostPath, 'secret', withMode);
-  const configMap = edited(secret, 'configMap', withMode);
-  const downward = edited(configMap, 'downwardAPI', withMode);
-  return edited(downward, 'projected', (source) => ({
+  const hostPath = mapField(given, 'hostPath', (source) => ({ ...source, type: source.type ?? '' }));
+  const secret = mapField(hostPath, 'secret', withMode);
+  const configMap = mapField(secret, 'configMap', withMode);
+  const downward = mapField(configMap, 'downwardAPI', withMode);
+  return mapField(downward, 'projected', (source) => ({
     ...withMode(source),
     ...(source.sources && {
       sources: source.sources.map((part) =>
-        edited(part, 'serviceAccountToken', (token) => ({
+        mapField(part, 'serviceAccountToken', (token) => ({
           ...token,
           expirationSeconds: token.expirationSeconds ?? 3600,
         })),
@@ -147,7 +147,7 @@ function volumeDefaults(given: Volume): Volume {
 }
 
 /** Copies `object` with `edit` applied to the value of `key`, if it is set. */
-export function edited<T extends object, K extends keyof T>(
+export function mapField<T extends object, K extends keyof T>(
   object: T,
   key: K,
   edit: (value: NonNullable<T[K]>) => T[K],

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue } from '../../../field-errors.ts';
-import { edited } from './defaults.ts';
+import { mapField } from './defaults.ts';
 import type { Container, Pod, PodSpec } from './schema.ts';
 
 const changeable = [
@@ -17,7 +17,7 @@ export function podUpdateErrors(pod: Pod, old: Pod): readonly FieldError[] {
   const counts = countErrors(pod.spec, old.spec);
   if (counts.length > 0) return counts;
   const errors = [...deadlineErrors(pod.spec, old.spec), ...additionErrors(pod.spec, old.spec)];
-  if (isDeepStrictEqual(frozenPart(pod.spec, old.spec), frozenPart(old.spec, old.spec))) return errors;
+  if (isDeepStrictEqual(immutablePart(pod.spec, old.spec), immutablePart(old.spec, old.spec))) return errors;
   return [...errors, forbiddenField('spec', `pod updates may not change fields other than ${changeable}`)];
 }
 
@@ -61,7 +61,7 @@ function additionErrors(spec: PodSpec, old: PodSpec): readonly FieldError[] {
 }
 
 /** `spec` without the mutable fields. */
-function frozenPart(spec: PodSpec, old: PodSpec): PodSpec {
+function immutablePart(spec: PodSpec, old: PodSpec): PodSpec {
   const {
     activeDeadlineSeconds: _deadline,
     tolerations: _tolerations,
@@ -71,9 +71,9 @@ function frozenPart(spec: PodSpec, old: PodSpec): PodSpec {
   } = spec;
   const before = old.terminationGracePeriodSeconds;
   const kept = before !== undefined && before < 0 && grace === 1 ? before : grace;
-  const withoutImages = edited(rest, 'containers', (containers) => containers.map(withoutImage));
+  const withoutImages = mapField(rest, 'containers', (containers) => containers.map(withoutImage));
   return {
-    ...edited(withoutImages, 'initContainers', (containers) => containers.map(withoutImage)),
+    ...mapField(withoutImages, 'initContainers', (containers) => containers.map(withoutImage)),
     ...(kept === undefined ? {} : { terminationGracePeriodSeconds: kept }),
   };
 }

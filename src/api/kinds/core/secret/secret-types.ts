@@ -3,7 +3,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, required } from '../../../field-errors.ts';
 import { isJsonObject } from '../../../schema/json-object.ts';
 import { JsonError, parseJson } from '../../../schema/json.ts';
-import { goWord } from '../../../schema/mismatch.ts';
+import { goTypeName } from '../../../schema/mismatch.ts';
 import { TooManyValuesError } from '../../../schema/value-budget.ts';
 import type { Secret } from './schema.ts';
 
@@ -49,7 +49,7 @@ function notAnObject(text: string): string | undefined {
   try {
     const { value } = parseJson(text);
     if (value === null || isJsonObject(value)) return undefined;
-    return `json: cannot unmarshal ${goWord(value)} into Go value of type map[string]interface {}`;
+    return `json: cannot unmarshal ${goTypeName(value)} into Go value of type map[string]interface {}`;
   } catch (error) {
     if (error instanceof JsonError || error instanceof TooManyValuesError) return error.message;
     throw error;

@@ -1,3 +1,4 @@
+import { isExternalName } from './facts.ts';
 import { familyOf } from '../../../addresses.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
@@ -27,7 +28,7 @@ export type FamilyResult =
  * and families over the order of the cluster. Only the secondary address can be released here.
  */
 export function initFamilies({ service, old, cluster, context }: FamilyInput): FamilyResult {
-  if (service.spec.type === 'ExternalName' || keepsPreference(service, old)) return { ok: true, service };
+  if (isExternalName(service) || keepsPreference(service, old)) return { ok: true, service };
   const policy = policyFor(service, old);
   const decided: Service = { ...service, spec: { ...service.spec, ipFamilyPolicy: policy } };
   const malformed = validateClusterIps(decided, context, old);

@@ -1,5 +1,6 @@
 // Completes Services before validation: fields that have two representations, and values that the server allocated
 // earlier.
+import { isExternalName } from './facts.ts';
 import type { Service, ServicePort, ServiceSpec } from './schema.ts';
 
 /**
@@ -27,7 +28,7 @@ export function normalizeClusterIPs(service: Service, old?: Service): Service {
  * again changes nothing. Node ports are matched by port name.
  */
 export function patchAllocatedValues(service: Service, old: Service): Service {
-  const addresses = usesClusterIP(service) && usesClusterIP(old) ? missingAddresses(service.spec, old.spec) : {};
+  const addresses = !isExternalName(service) && !isExternalName(old) ? missingAddresses(service.spec, old.spec) : {};
   const ports = getsNodePorts(service) && getsNodePorts(old) ? portsWithOldNodePorts(service, old) : undefined;
   const healthCheckNodePort =
     needsHealthCheck(service) && needsHealthCheck(old) && (service.spec.healthCheckNodePort ?? 0) === 0
@@ -43,9 +44,6 @@ export function patchAllocatedValues(service: Service, old: Service): Service {
     },
   };
 }
-
-/** Whether the Service can have cluster IPs or `None`. */
-export const usesClusterIP = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 
 /** Whether ports of the Service can have node ports. */
 export const mayUseNodePorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';

@@ -1,8 +1,7 @@
 import type { WriteContext } from '../../../kind.ts';
-import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
 import type { Service, ServicePort, ServiceSpec } from './schema.ts';
-import { isExternallyAccessible } from './facts.ts';
-import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './normalize.ts';
+import { hasSrvName, isExternallyAccessible, isExternalName, withoutSrvName } from './facts.ts';
+import { mayUseNodePorts, needsHealthCheck, sameList } from './normalize.ts';
 
 /**
  * Clears fields that only the old type uses, unless the client changed them in the same write: then validation rejects
@@ -11,7 +10,7 @@ import { mayUseNodePorts, needsHealthCheck, sameList, usesClusterIP } from './no
 export function wipeTypeDependentFields(service: Service, old: Service): Service {
   const spec: { -readonly [Key in keyof ServiceSpec]: ServiceSpec[Key] } = { ...service.spec };
   const before = old.spec;
-  if (usesClusterIP(old) && !usesClusterIP(service)) {
+  if (!isExternalName(old) && isExternalName(service)) {
     if (sameAddresses(spec, before)) {
       delete spec.clusterIP;
       delete spec.clusterIPs;

@@ -3,7 +3,7 @@ import { familyOf } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { isHeadless } from './facts.ts';
+import { isExternalName, isHeadless } from './facts.ts';
 import { sameList } from './normalize.ts';
 import type { Service } from './schema.ts';
 
@@ -16,7 +16,7 @@ const path = 'spec.clusterIPs';
  * allocation, and again with the rest of validation. Addresses of `old` are accepted without validation.
  */
 export function validateClusterIps(service: Service, context: WriteContext, old?: Service): FieldError[] {
-  if (service.spec.type === 'ExternalName') return [];
+  if (isExternalName(service)) return [];
   const errors: FieldError[] = [];
   checkPrimary(errors, service);
   checkFamilies(errors, service);
@@ -90,7 +90,7 @@ const unchangeable = 'may not change once set';
 
 /** Errors of changes of cluster IPs, except adding or releasing the secondary one. */
 export function validateClusterIpChange(service: Service, old: Service): FieldError[] {
-  if (service.spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
+  if (isExternalName(service) || isExternalName(old)) return [];
   const wasHeadless = isHeadless(old);
   if (wasHeadless && isHeadless(service)) return [];
   const errors = listChange(service, path, 'clusterIP', service.spec.clusterIPs ?? [], old.spec.clusterIPs ?? []);

@@ -27,18 +27,32 @@ export function checkPorts(errors: FieldError[], ports: readonly ServicePort[]):
 }
 
 function checkPort(errors: FieldError[], path: string, port: ServicePort): void {
-  const { protocol = '', targetPort = 0, appProtocol, srvServiceName } = port;
+  const { protocol, targetPort = 0 } = port;
   errors.push(...invalidAll(`${path}.port`, port.port, portNumberErrors(port.port)));
-  if (protocol === '') errors.push(required(`${path}.protocol`));
-  else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
+  errors.push(...protocolErrors(path, protocol));
   const targetErrors = typeof targetPort === 'number' ? portNumberErrors(targetPort) : portNameErrors(targetPort);
   errors.push(...invalidAll(`${path}.targetPort`, targetPort, targetErrors));
-  if (appProtocol !== undefined)
-    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
-  if (srvServiceName !== undefined) {
-    errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
-  }
+  errors.push(...applicationErrors(path, port));
 }
+
+/** Validation errors of the protocol of a port of a Service, Endpoints or a slice. */
+export function protocolErrors(path: string, protocol = ''): FieldError[] {
+  if (protocol === '') return [required(`${path}.protocol`)];
+  return protocols.includes(protocol) ? [] : [notSupported(`${path}.protocol`, protocol, protocols)];
+}
+
+/** Validation errors of `appProtocol` and `srvServiceName` of a port of a Service, Endpoints or a slice. */
+export const applicationErrors = (
+  path: string,
+  { appProtocol, srvServiceName }: Pick<ServicePort, 'appProtocol' | 'srvServiceName'>,
+): FieldError[] => [
+  ...(appProtocol === undefined
+    ? []
+    : invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol))),
+  ...(srvServiceName === undefined
+    ? []
+    : invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName))),
+];
 
 /** Rejects node ports of ClusterIP Services, duplicate node ports and duplicate ports. */
 export function checkPortsTogether(errors: FieldError[], type: string, ports: readonly ServicePort[]): void {

@@ -1,10 +1,10 @@
 import type { WriteContext, Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { hasSrvName, withoutSrvName } from '../../../srv-name.ts';
+import { hasSrvName, withoutSrvName } from '../../core/service/facts.ts';
 import type { Endpoint, EndpointSlice } from './schema.ts';
 import { endpointSlice } from './schema.ts';
 import { addressWarnings } from '../../../address-errors.ts';
-import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
+import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
 import { subdomainName } from '../../../names.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
@@ -32,14 +32,14 @@ function warnings({ addressType, endpoints }: EndpointSlice): string[] {
 
 /** The ports of a slice: their number, else their name, else `*`. */
 const portsText = ({ ports }: EndpointSlice): string =>
-  moreThan(
+  truncatedList(
     3,
     (ports ?? []).map(({ port, name }) => (port === undefined ? name || '*' : String(port))),
   ) || '<unset>';
 
 /** The addresses of a slice. */
 const addressesText = ({ endpoints }: EndpointSlice): string =>
-  moreThan(
+  truncatedList(
     3,
     (endpoints ?? []).flatMap(({ addresses }) => addresses ?? []),
   ) || '<unset>';

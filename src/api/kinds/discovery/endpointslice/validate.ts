@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import { applicationErrors, protocolErrors } from '../../core/service/validate-ports.ts';
 import { addressErrors, canonicalAddressErrors, endpointAddressErrors } from '../../../address-errors.ts';
 import { familyOf } from '../../../addresses.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, invalidAll, invalidValue, notSupported, required, tooMany } from '../../../field-errors.ts';
 import type { WriteContext } from '../../../kind.ts';
-import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../../names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors } from '../../../names.ts';
 import type { AddressType, Endpoint, EndpointPort, EndpointSlice } from './schema.ts';
 
 const addressTypes: readonly string[] = ['FQDN', 'IPv4', 'IPv6'];
-const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
 const maxPorts = 20_000;
 const maxEndpoints = 1000;
 const maxAddresses = 100;
@@ -46,18 +46,13 @@ function checkPorts(errors: FieldError[], ports: readonly EndpointPort[]): void 
     return;
   }
   const names = new Set<string>();
-  ports.forEach(({ name = '', protocol, appProtocol, srvServiceName }, index) => {
+  ports.forEach((port, index) => {
+    const { name = '' } = port;
     const path = `ports[${index}]`;
     if (name !== '') errors.push(...invalidAll(`${path}.name`, name, dnsLabelErrors(name)));
     if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
     names.add(name);
-    if (protocol === undefined) errors.push(required(`${path}.protocol`));
-    else if (!protocols.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, protocols));
-    if (appProtocol !== undefined)
-      errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol)));
-    if (srvServiceName !== undefined) {
-      errors.push(...invalidAll(`${path}.srvServiceName`, srvServiceName, dnsLabelErrors(srvServiceName)));
-    }
+    errors.push(...protocolErrors(path, port.protocol), ...applicationErrors(path, port));
   });
 }
 

@@ -1,9 +1,9 @@
 // Converts between core/v1 and events.k8s.io/v1 Events, without loss.
 import type { Event } from '../../core/event/schema.ts';
-import type { NewEvent } from './schema.ts';
+import type { EventsEvent } from './schema.ts';
 
 /** Converts to the core Event, which is stored. */
-export function toCore(event: NewEvent): Event {
+export function toCore(event: EventsEvent): Event {
   const { apiVersion: _version, kind: _kind, ...given } = event;
   const { metadata, regarding, note, deprecatedCount, eventTime, series, related } = given;
   return {
@@ -22,7 +22,7 @@ export function toCore(event: NewEvent): Event {
 }
 
 /** Converts from the core Event. */
-export function fromCore(event: Event): NewEvent {
+export function fromCore(event: Event): EventsEvent {
   const { metadata, involvedObject, reportingComponent, reportingInstance, message, count, eventTime } = event;
   const series = event.series && { count: event.series.count ?? 0, lastObservedTime: event.series.lastObservedTime };
   return {

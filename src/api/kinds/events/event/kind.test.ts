@@ -6,14 +6,14 @@ import { eventKind } from '../../core/event/kind.ts';
 import type { Event } from '../../core/event/schema.ts';
 import { event as coreEvent } from '../../core/event/schema.ts';
 import { fromCore, toCore } from './convert.ts';
-import { newEventKind } from './kind.ts';
-import type { NewEvent } from './schema.ts';
+import { eventsEventKind } from './kind.ts';
+import type { EventsEvent } from './schema.ts';
 import { event as newEvent } from './schema.ts';
 
 const context: WriteContext = { gates: { enabled: () => false }, loopbackEndpoints: [] };
 const metadata = { name: 'e', namespace: 'shop' };
 const old = (fields: object): Event => decode<Event>(coreEvent, { metadata, ...fields }).object;
-const recent = (fields: object): NewEvent => decode<NewEvent>(newEvent, { metadata, ...fields }).object;
+const recent = (fields: object): EventsEvent => decode<EventsEvent>(newEvent, { metadata, ...fields }).object;
 
 const complete = {
   eventTime: '2026-01-01T00:00:00.000000Z',
@@ -108,7 +108,7 @@ const newForm: readonly { name: string; given: object; want: readonly string[] }
 for (const { name, given, want } of newForm) {
   test(`events.k8s.io event ${name}`, () => {
     assert.deepEqual(
-      newEventKind.validateCreate(recent(given), context).map(({ path, body }) => `${path}: ${body}`),
+      eventsEventKind.validateCreate(recent(given), context).map(({ path, body }) => `${path}: ${body}`),
       want,
     );
   });
@@ -117,8 +117,8 @@ for (const { name, given, want } of newForm) {
 test('all fields except the series are immutable', () => {
   const before = recent(complete);
   const series = recent({ ...complete, series: { count: 2, lastObservedTime: complete.eventTime } });
-  assert.deepEqual(newEventKind.validateUpdate(series, before, context), []);
-  const errors = newEventKind.validateUpdate(recent({ ...complete, note: 'other' }), before, context);
+  assert.deepEqual(eventsEventKind.validateUpdate(series, before, context), []);
+  const errors = eventsEventKind.validateUpdate(recent({ ...complete, note: 'other' }), before, context);
   assert.deepEqual(
     errors.map(({ path, body }) => `${path}: ${body}`),
     ['message: Invalid value: "other": field is immutable'],

@@ -9,10 +9,10 @@ import { subdomainName } from '../../../names.ts';
 import { eventKind, eventColumns } from '../../core/event/kind.ts';
 import { eventErrors } from '../../core/event/validate.ts';
 import { fromCore, toCore } from './convert.ts';
-import type { NewEvent } from './schema.ts';
+import type { EventsEvent } from './schema.ts';
 import { event } from './schema.ts';
 
-export const newEventKind = defineKind<NewEvent>({
+export const eventsEventKind = defineKind<EventsEvent>({
   group: 'events.k8s.io',
   version: 'v1',
   kind: 'Event',
@@ -21,7 +21,7 @@ export const newEventKind = defineKind<NewEvent>({
   namespaced: true,
   schema: event,
   createOnUpdate: true,
-  columns: eventColumns.map((column): Column<NewEvent> => ({
+  columns: eventColumns.map((column): Column<EventsEvent> => ({
     ...column,
     cell: (object, now) => column.cell(toCore(object), now),
   })),
@@ -70,7 +70,7 @@ function updateErrors(event: Event, old: Event): readonly FieldError[] {
   return [
     ...eventErrors(event, 'reportingController'),
     ...(isSeriesNew ? seriesErrors(event) : []),
-    ...frozenFieldErrors(event, old),
+    ...immutableFieldErrors(event, old),
   ];
 }
 
@@ -82,7 +82,7 @@ function seriesErrors({ series }: Event): readonly FieldError[] {
   ];
 }
 
-const frozen = [
+const immutableFields = [
   'involvedObject',
   'reason',
   'message',
@@ -97,11 +97,11 @@ const frozen = [
 ] as const;
 
 /** Errors about changes through events.k8s.io of fields other than the series. */
-function frozenFieldErrors(event: Event, old: Event): readonly FieldError[] {
+function immutableFieldErrors(event: Event, old: Event): readonly FieldError[] {
   const changed = (path: string, value: unknown, before: unknown): readonly FieldError[] =>
     isDeepStrictEqual(value, before) ? [] : [invalidValue(path, value ?? '', 'field is immutable')];
   return [
-    ...frozen.flatMap((path) => changed(path, event[path], old[path])),
+    ...immutableFields.flatMap((path) => changed(path, event[path], old[path])),
     ...changed('reportingController', event.reportingComponent, old.reportingComponent),
     ...changed('reportingInstance', event.reportingInstance, old.reportingInstance),
   ];

@@ -28,4 +28,4 @@ export const event = objectSchema(`${events}.Event`, 'An event about an object; 
   deprecatedCount: optional(15, int32, 'Number of occurrences, in the old form.'),
 });
 
-export type NewEvent = Infer<typeof event>;
+export type EventsEvent = Infer<typeof event>;

@@ -1,6 +1,6 @@
 import { customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind, sameShape } from '../../../kind.ts';
+import { defineKind, identityConversion } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
 import { conditionErrors, exportWarnings } from '../validate.ts';
 import type { McsVersion, ServiceExport } from './schema.ts';
@@ -21,7 +21,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<Ser
     generation: 'content',
     unconditionalUpdate: false,
     columns: [nameColumn, customAgeColumn],
-    ...(storage && { storage: sameShape(storage) }),
+    ...(storage && { storage: identityConversion(storage) }),
     prepareForCreate: withoutStatus,
     nameErrors: subdomainName,
     validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], true),

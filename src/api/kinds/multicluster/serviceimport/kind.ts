@@ -2,7 +2,7 @@ import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { notSupported, required, tooMany } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
-import { defineKind, sameShape } from '../../../kind.ts';
+import { defineKind, identityConversion } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
 import { conditionErrors } from '../validate.ts';
 import type { McsVersion } from '../serviceexport/schema.ts';
@@ -29,7 +29,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<Ser
       column('IP', 'The addresses of the service.', ({ spec }) => (spec?.ips ? JSON.stringify(spec.ips) : '')),
       customAgeColumn,
     ],
-    ...(storage && { storage: sameShape(storage) }),
+    ...(storage && { storage: identityConversion(storage) }),
     prepareForCreate: withoutStatus,
     nameErrors: subdomainName,
     validateCreate: specErrors,

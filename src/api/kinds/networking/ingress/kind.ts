@@ -1,5 +1,5 @@
 import { addressWarnings } from '../../../address-errors.ts';
-import { ageColumn, column, moreThan, nameColumn } from '../../../columns.ts';
+import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { subdomainName } from '../../../names.ts';
@@ -17,7 +17,7 @@ function warnings({ metadata, spec }: Ingress, old: Ingress | undefined): string
 function hostsText({ spec: { rules = [] } }: Ingress): string {
   return rules.length === 0
     ? '*'
-    : moreThan(
+    : truncatedList(
         3,
         rules.map(({ host }) => host || '*'),
       );
