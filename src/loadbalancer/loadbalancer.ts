@@ -26,7 +26,7 @@ import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
 import { HealthChecks } from './health/checks.ts';
 
-/** Which cloud is simulated, and how. */
+/** The simulated cloud and its injected faults. */
 export interface SimulationOptions extends FaultInjection {
   readonly cloud: string;
   readonly era: Era;
@@ -34,25 +34,25 @@ export interface SimulationOptions extends FaultInjection {
 }
 
 export interface LoadBalancerOptions extends RunOptions {
-  /** Addresses to give. */
+  /** Pools of addresses. */
   readonly pools: readonly Pool[];
-  /** Left out: load balancers of this machine or network, without a cloud. */
+  /** undefined: addresses of pools without a cloud. */
   readonly simulation?: SimulationOptions | undefined;
-  /** Network load balancers of AWS, instead of addresses of pools. */
+  /** Network load balancers of AWS instead of addresses of pools. */
   readonly aws?: Omit<AwsOptions, 'isMixingAllowed'> | undefined;
-  /** The network interface of this machine that answers for the addresses; left out: none. */
+  /** The network interface of this machine that is assigned the addresses; undefined: none. */
   readonly interfaceName?: string | undefined;
-  /** What load balancers of a cloud cost, for Events; default: list prices. */
+  /** Prices for Events; default: list prices. */
   readonly prices?: PriceBook | undefined;
   readonly gates?: Gates;
 }
 
-/** Keeps the load balancers of a cluster's Services until it is disposed of. */
+/** Reconciles the load balancers of Services until it is disposed of. */
 export function startLoadBalancer(context: PartContext, options: LoadBalancerOptions): RunningPart {
   return runServiceController(context, announcing(context, providerFor(context, options), options), options);
 }
 
-/** An address outlives a process that died as long as its lease does, and then another may have it. */
+/** The lifetime of an address is the lease duration, so that a new leader can use it after this process dies. */
 function announcing(
   { log }: PartContext,
   provider: LoadBalancerProvider,
@@ -64,7 +64,7 @@ function announcing(
   return new AnnouncingProvider(provider, new Announcer({ interfaceName, lifetimeMs, clock, log }));
 }
 
-/** What gives load balancers: a pool, a simulated cloud, or AWS. */
+/** The selected provider: pools, a simulated cloud, or AWS. */
 export function providerFor(
   { client }: Pick<PartContext, 'client'>,
   options: LoadBalancerOptions,
@@ -79,19 +79,19 @@ export function providerFor(
   return new SimulatedProvider({ ...simulation, ...shared, cloud, store: storeIn(client) });
 }
 
-/** How the service controller runs, whatever provides load balancers. */
+/** Options of the service controller. */
 export interface RunOptions {
-  /** How many Services are worked on at once; default 4. */
+  /** Concurrent syncs; default 4. */
   readonly workers?: number;
-  /** Whether a refused Service that has no address gets an entry for its ports all the same; default yes. */
+  /** Whether a refused Service without an address gets an ingress entry for its port status; default yes. */
   readonly isRefusalAnEntry?: boolean;
-  /** How one of several processes is elected; left out: there is one. */
+  /** undefined: no leader election. */
   readonly leaderElection?: LeaderElectionOptions | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-/** Runs the service controller over any provider. */
+/** Runs the service controller with a provider. */
 export function runServiceController(
   context: PartContext,
   provider: LoadBalancerProvider,
@@ -130,16 +130,16 @@ export function runServiceController(
     clock,
     recorders: () => [recorder],
     lead: (term) => {
-      const checking = provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : [];
-      return wholeTerm([controller.run(term), ...checking], term);
+      const healthChecks = provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : [];
+      return untilAllEnd([controller.run(term), ...healthChecks], term);
     },
   });
 }
 
-/** A term is over when nothing of it runs. */
-async function wholeTerm(acting: readonly Promise<void>[], term: AbortSignal): Promise<void> {
-  await Promise.all(acting).catch(async (error: unknown) => {
+/** Waits for all tasks after the term has ended, even if one of them rejects. */
+async function untilAllEnd(tasks: readonly Promise<void>[], term: AbortSignal): Promise<void> {
+  await Promise.all(tasks).catch(async (error: unknown) => {
     if (!term.aborted) throw error;
-    await Promise.allSettled(acting);
+    await Promise.allSettled(tasks);
   });
 }

@@ -20,7 +20,7 @@ test('LB-21 a plan tells of every cloud whether it works, its units, and what th
   const { code, out } = await capture('plan', '-f', example, '--other-units', '4');
   assert.equal(code, 0);
   assert.match(out, /^default\/dns {2}53\/UDP, 53\/TCP\nPROVIDER +KIND +WORKS /);
-  assert.match(out, /^aws +clb\* +no +- .* AWS ELB takes TCP only, not UDP$/m);
+  assert.match(out, /^aws +clb\* +no +- .* AWS ELB supports only TCP, not UDP$/m);
   assert.match(out, /^azure +standard\* +yes +7 +4→6 of 5 +\+7\.30 +\+7\.30 /m);
   assert.match(out, /^gce +l4-l3 +yes +6 +4→5 of 5 +\+0\.00 +\+0\.00 /m);
   assert.match(out, /USD are prices of \d{4}-\d\d/);
@@ -51,7 +51,7 @@ test('LB-5 a Service that takes some ports for better than none works in part', 
   await writeFile(file, (await readFile(example, 'utf8')).replace(/^metadata:$/m, `$&${annotation}`));
   const { out } = await capture('plan', '-f', file, '--provider', 'gce/ccm,oracle/lb');
   await rm(directory, { recursive: true });
-  assert.match(out, /^gce +ccm\* +in part +\d+ +0→1 of 5 .*cannot have UDP and TCP on one load balancer/m);
+  assert.match(out, /^gce +ccm\* +in part +\d+ +0→1 of 5 .*does not support UDP and TCP on one load balancer/m);
   assert.match(out, /^oracle +lb\* +in part +\d+ +0→1 /m);
 });
 
@@ -112,7 +112,7 @@ describe('what cannot be planned', () => {
       [['plan', '-f', example, '--provider', 'acme'], /no provider "acme" \(today\): choose from alibaba, /],
       [['plan', '-f', example, '--other-units', '-1'], /for "--other-units" flag: expected a number/],
       [['plan', '-f', example, '--prices', '/nowhere.yaml'], /cannot read --prices \/nowhere\.yaml: ENOENT/],
-      [['plan', '-f', example, '--prices', example], /dns\.yaml: there is no "apiVersion": known are alibaba/],
+      [['plan', '-f', example, '--prices', example], /dns\.yaml: there is no "apiVersion": expected one of alibaba/],
       [['price'], /unknown action "price" of lb/],
     ];
     for (const [args, want] of cases) {

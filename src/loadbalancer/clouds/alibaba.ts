@@ -6,7 +6,7 @@ import { sourceRangeRules, backends, backendGroups, resource, unitResource } fro
 const base = { l4: ['TCP', 'UDP'], form: 'separate', unit: 'listener', maxUnits: 50, addressing: 'ip' } as const;
 const clb = { ...base, name: 'clb', title: 'SLB', askedBy: 'the default', l7: ['HTTP', 'HTTPS'] } as const;
 
-/** LB-11: listeners of all protocols on one instance. */
+/** LB-11: one instance has listeners of all protocols. */
 const products: readonly Product[] = [
   {
     ...clb,
@@ -32,7 +32,7 @@ const products: readonly Product[] = [
 const prefix = 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer';
 const nlbClass = 'alibabacloud.com/nlb';
 
-/** Alibaba Cloud: one instance for each Service, and listeners that do not change its price. */
+/** Alibaba Cloud: one instance per Service; listeners are free. */
 export const alibaba: Cloud = {
   name: 'alibaba',
   title: 'Alibaba',
@@ -40,7 +40,7 @@ export const alibaba: Cloud = {
   classes: [nlbClass],
   choose: (service, era) => (era === 'today' && service.spec.loadBalancerClass === nlbClass ? 'nlb' : 'clb'),
   isInternal: (service) => annotation(service, `${prefix}-address-type`) === 'intranet',
-  // `https:443,udp:53`; what only repeats the protocol of the port asks for nothing.
+  // `https:443,udp:53`; entries with the protocol of the port have no effect.
   l7: (service) =>
     new Map(
       listed(service, `${prefix}-protocol-port`).flatMap((item) => {

@@ -18,10 +18,10 @@ const nlb = {
   maxUnits: 50,
 } as const;
 
-/** The annotation by which the AWS load balancer controller makes one listener of TCP and UDP on one number. */
+/** Makes the AWS load balancer controller create one listener for TCP and UDP on the same port. */
 export const tcpUdpListener = 'service.beta.kubernetes.io/aws-load-balancer-enable-tcp-udp-listener';
 
-/** LB-12: ELB takes TCP only; NLB mixed in 2020, its cloud controller no longer does, and another controller does. */
+/** LB-12: ELB supports only TCP. The cloud controller supported mixed NLBs in 2020; now another controller does. */
 const products: readonly Product[] = [
   ...inBothEras({
     ...base,
@@ -52,7 +52,7 @@ const products: readonly Product[] = [
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
 const nlbClass = 'service.k8s.aws/nlb';
 
-/** Amazon: ELB, NLB by its cloud controller, and NLB by the AWS load balancer controller. */
+/** AWS: ELB, NLB of the cloud controller, and NLB of the AWS load balancer controller. */
 export const aws: Cloud = {
   name: 'aws',
   title: 'AWS',
@@ -91,7 +91,7 @@ export const aws: Cloud = {
   },
 };
 
-/** A certificate makes TLS, or what the backends speak over it; of all ports unless some are named. */
+/** A certificate selects TLS, or HTTPS for HTTP backends, for all ports or the listed ones. */
 function protocols(service: Service): ReadonlyMap<number, string> {
   const backend = annotation(service, `${prefix}-backend-protocol`).toUpperCase();
   const hasCertificate = annotation(service, `${prefix}-ssl-cert`) !== '';
@@ -114,13 +114,16 @@ function check({ service, product, ports, l7 }: Request): Fault | undefined {
       ({ port }) => l7.has(port) && ports.some((other) => other.port === port && other.protocol === 'UDP'),
     );
     if (merged === undefined) return undefined;
-    const message = `port ${merged.port} is one listener for TCP and UDP, which cannot end TLS`;
+    const message = `port ${merged.port} is one listener for TCP and UDP, which cannot terminate TLS`;
     return fault('fairlead.dev/UnsupportedTls', message);
   }
   if (sessionAffinity !== 'None') {
-    return fault('fairlead.dev/UnsupportedAffinity', `AWS ${product.title} has no session affinity by client address`);
+    return fault(
+      'fairlead.dev/UnsupportedAffinity',
+      `AWS ${product.title} does not support session affinity by client address`,
+    );
   }
   if (loadBalancerIP === '') return undefined;
-  const message = `AWS ${product.title} has a name, not an address: drop spec.loadBalancerIP`;
+  const message = `AWS ${product.title} has a host name and no fixed address: remove spec.loadBalancerIP`;
   return fault('fairlead.dev/UnsupportedLoadBalancerIP', message);
 }

@@ -16,7 +16,7 @@ const base = {
   askedBy: 'the SKU is a setting of the cluster',
 } as const;
 
-/** LB-13: rules for each protocol and port, on one load balancer for all Services of a cluster. */
+/** LB-13: one rule per protocol and port, on one load balancer for all Services of a cluster. */
 const products: readonly Product[] = [
   { ...base, name: 'basic', era: 'seed', title: 'Basic', maxUnits: 250 },
   { ...base, name: 'standard', era: 'seed', title: 'Standard', maxUnits: 1500 },
@@ -24,12 +24,12 @@ const products: readonly Product[] = [
 ];
 
 const prefix = 'service.beta.kubernetes.io/azure-load-balancer';
-/** Before the gate: every port is opened for TCP and for UDP. Its code is gone today. */
+/** Opened every port for TCP and UDP before the gate existed; removed since. */
 const mixedProtocols = `${prefix}-mixed-protocols`;
 
 const isMixedByAnnotation = (service: Service, era: Era): boolean => era === 'seed' && isTrue(service, mixedProtocols);
 
-/** Azure: one load balancer for each side of a cluster, which all Services share. */
+/** Azure: all Services of a cluster share one public and one internal load balancer. */
 export const azure: Cloud = {
   name: 'azure',
   title: 'Azure',
@@ -56,11 +56,11 @@ export const azure: Cloud = {
   },
   warnings: ({ service, era }) =>
     era === 'today' && isTrue(service, mixedProtocols)
-      ? [`${mixedProtocols} has no effect any more: list the ports of both protocols in the Service`]
+      ? [`annotation ${mixedProtocols} has no effect: list the ports of both protocols in the Service`]
       : [],
 };
 
-/** A rule for each protocol, port and family; one for all of an internal Service that asks for high availability ports. */
+/** One rule per protocol, port and family, or one for all ports of an internal Service with high availability ports. */
 function units({ service, era, ports, families, isInternal }: Request): readonly Unit[] {
   if (isInternal && isTrue(service, `${prefix}-enable-high-availability-ports`)) {
     return families.map((family) => unit(`All:${family}`, ports));

@@ -9,18 +9,18 @@ export interface Port extends ServicePort {
   readonly protocol: Protocol;
 }
 
-/** What is known of an account of a cloud beside the load balancer in question. */
+/** An account at a cloud, without the load balancer to plan. */
 export interface Account {
-  /** Units that other Services have, where they count towards a price: by whether they are internal. */
+  /** Billed units of other Services. */
   readonly units: { readonly public: number; readonly internal: number };
-  /** Addresses that were reserved, or are used by others; left out: not known. */
+  /** Addresses that are reserved or used by others; undefined: not known. */
   readonly addresses?: readonly { readonly address: string; readonly isStatic: boolean }[];
 }
 
-/** An account in which nothing is. */
+/** An account without resources. */
 export const emptyAccount: Account = { units: { public: 0, internal: 0 }, addresses: [] };
 
-/** A Service as a cloud's rules see it. */
+/** The input of the rules of a cloud. */
 export interface Request {
   readonly service: Service;
   readonly product: Product;
@@ -30,11 +30,11 @@ export interface Request {
   readonly families: readonly IpFamily[];
   readonly isInternal: boolean;
   readonly account: Account;
-  /** Port number → application protocol that annotations ask for. */
+  /** Port number → application protocol by annotation. */
   readonly l7: ReadonlyMap<number, string>;
 }
 
-/** What is counted for some ports: a listener, a rule, a forwarding rule. */
+/** A counted object, such as a listener or a forwarding rule, and its ports. */
 export interface Unit {
   /** Such as `TCP:53`, `TCP_UDP:53`, `TCP` or `IPv4`. */
   readonly id: string;
@@ -42,28 +42,28 @@ export interface Unit {
   readonly ports: readonly Port[];
 }
 
-/** A cloud: its table, and the rules that a table cannot say. Everything in it is pure. */
+/** A cloud: its products and additional rules. All functions are pure. */
 export interface Cloud {
   readonly name: string;
   readonly title: string;
   readonly products: readonly Product[];
-  /** Values of loadBalancerClass that it serves. */
+  /** Served values of loadBalancerClass. */
   readonly classes?: readonly string[];
-  /** The name of the product that a Service asks for. */
+  /** The name of the product that a Service selects. */
   choose(service: Service, era: Era): string;
   isInternal(service: Service): boolean;
-  /** Port number → application protocol, as annotations ask; none if left out. */
+  /** Port number → application protocol by annotation. Default: none. */
   l7?(service: Service): ReadonlyMap<number, string>;
-  /** Whether it takes a protocol of the table for this Service after all; yes if left out. */
+  /** Whether it supports a protocol of the product for this Service. Default: yes. */
   supports?(protocol: Protocol, request: Request): boolean;
-  /** Whether something but the gate allows this Service to mix; no if left out. */
+  /** Whether this Service may have several protocols although the gate is off. Default: no. */
   mixesWithoutGate?(service: Service, era: Era): boolean;
-  /** What its own rules refuse about the whole Service. */
+  /** Additional validation of the whole Service. */
   check?(request: Request): Fault | undefined;
-  /** What is counted, where that is not as the table says. */
+  /** The counted units, if they do not follow from the product. */
   units?(request: Request): readonly Unit[] | undefined;
-  /** Everything that a load balancer is made of, in the order of its making. */
+  /** The resources of a load balancer in the order of creation. */
   resources(request: Request, units: readonly Unit[]): readonly Resource[];
-  /** What a person should know although it works. */
+  /** Warnings about settings without effect. */
   warnings?(request: Request): readonly string[];
 }

@@ -202,8 +202,8 @@ test('LB-11 internal by annotation, and listeners by protocol', () => {
 
 test('one Service for each protocol is advised only where that would help', () => {
   const says = (cloud: string): string | undefined => planned(cloud, 'today', dns).refusal?.message;
-  assert.match(says('gce') ?? '', /: make one Service for each protocol/);
-  assert.match(says('oracle') ?? '', /: it takes TCP only, so use another kind for the rest/);
+  assert.match(says('gce') ?? '', /: create one Service per protocol/);
+  assert.match(says('oracle') ?? '', /: it supports only TCP, use another kind for the rest/);
 });
 
 test('a quota refuses the whole, and more room would help', () => {

@@ -9,7 +9,7 @@ import { openstack } from './openstack.ts';
 import { oracle } from './oracle.ts';
 import { tencent } from './tencent.ts';
 
-/** Every cloud there is a plan for, in the order in which tables list them. */
+/** All clouds in the order of tables. */
 export const clouds: readonly Cloud[] = [
   alibaba,
   aws,
@@ -23,5 +23,4 @@ export const clouds: readonly Cloud[] = [
   tencent,
 ];
 
-/** The cloud of a name. */
 export const cloudNamed = (name: string): Cloud | undefined => clouds.find((cloud) => cloud.name === name);

@@ -8,7 +8,7 @@ const type = 'service.beta.kubernetes.io/do-loadbalancer-type';
 const base = { form: 'separate', unit: 'forwarding rule', needsTcp: true, addressing: 'ip' } as const;
 const regional = { ...base, name: 'regional', askedBy: 'the default', ipMode: 'Proxy' } as const;
 
-/** LB-14: TCP alone in 2020; UDP today, beside at least one TCP port. */
+/** LB-14: only TCP in 2020; UDP today, with at least one TCP port. */
 const products: readonly Product[] = [
   {
     ...regional,
@@ -41,7 +41,7 @@ const products: readonly Product[] = [
 
 const prefix = 'service.beta.kubernetes.io/do-loadbalancer';
 
-/** DigitalOcean: one load balancer for each Service, with one health check over TCP. */
+/** DigitalOcean: one load balancer per Service with one TCP health check. */
 export const digitalocean: Cloud = {
   name: 'digitalocean',
   title: 'DigitalOcean',
@@ -70,7 +70,7 @@ export const digitalocean: Cloud = {
   },
 };
 
-/** One protocol for all ports, or ports by their protocol. UDP ports have none. */
+/** One protocol for all TCP ports, or lists of ports per protocol. */
 function protocols(service: Service): ReadonlyMap<number, string> {
   const all = annotation(service, `${prefix}-protocol`).toUpperCase();
   const tcp = (service.spec.ports ?? []).filter(({ protocol = 'TCP' }) => protocol === 'TCP');

@@ -1,5 +1,4 @@
-// What of a Service a cloud serves: all of its ports; those that it can, where the Service says that some are better than
-// none; or nothing.
+// Decides which ports of a Service a cloud serves: all, none, or, with the best-effort policy, as many as possible.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { annotation } from './annotations.ts';
 import type { Cloud, Port, Request } from './cloud.ts';
@@ -11,56 +10,56 @@ import type { Resource } from './resource.ts';
 import { openPorts, portText } from './resource.ts';
 import { unitsFor } from './units.ts';
 
-/** Why a Service is not served, or not whole. */
+/** Why a Service is not served, or only in part. */
 export interface Problem {
-  /** The reason of the condition. */
+  /** The reason in the condition. */
   readonly reason: string;
   readonly message: string;
-  /** The Service asks for several protocols, and would work with fewer. */
+  /** The Service has several protocols and would work with fewer. */
   readonly isAboutMixing: boolean;
-  /** Nothing but a change of the Service helps. */
+  /** Only a change of the Service can resolve it. */
   readonly isFinal: boolean;
 }
 
 export interface Evaluation {
-  /** The ports to set up; none: nothing changes. */
+  /** The ports to set up; empty: nothing changes. */
   readonly served: readonly Port[];
-  /** One for each port of the Service, in its order. */
+  /** One per port of the Service, in its order. */
   readonly ports: readonly PortOutcome[];
-  /** Present unless every port is served. */
+  /** Set unless all ports are served. */
   readonly problem?: Problem;
 }
 
-/** What is judged by, beside the Service. */
+/** The input of an evaluation besides the Service. */
 export interface EvaluationContext {
   readonly isMixingAllowed: boolean;
   readonly existing: readonly Resource[];
 }
 
-/** Asks for the ports that a cloud can serve, where it cannot serve all: `best-effort`. Otherwise it is all or nothing. */
+/** With the value `best-effort`, a cloud that cannot serve all ports serves as many as it can. */
 export const policyAnnotation = 'loadbalancer.fairlead.dev/port-policy';
 
 const isBestEffort = (service: Service): boolean => annotation(service, policyAnnotation) === 'best-effort';
 
-/** Judges a Service. */
-export function evaluate(cloud: Cloud, request: Request, standpoint: EvaluationContext): Evaluation {
+/** Evaluates the ports of a Service. */
+export function evaluate(cloud: Cloud, request: Request, context: EvaluationContext): Evaluation {
   const { ports, service } = request;
-  const gate = gateOf(cloud, request, standpoint);
+  const gate = gateOf(cloud, request, context);
   const outcomes = outcomesOf(cloud, request, gate);
   const problem = problemOf(request, outcomes);
   if (problem === undefined) return { served: ports, ports: outcomes };
-  // A gate that is off is no inability of a cloud: somebody wants no mixed load balancers.
-  const served = isBestEffort(service) && gate === undefined ? servable(cloud, request, standpoint.existing) : [];
-  if (served.length === 0) return { served, ports: keptPorts(outcomes, standpoint.existing), problem };
+  // Best effort does not apply if the feature gate is off: the operator wants no mixed load balancers.
+  const served = isBestEffort(service) && gate === undefined ? servable(cloud, request, context.existing) : [];
+  if (served.length === 0) return { served, ports: keptPorts(outcomes, context.existing), problem };
   const partial = ports.map((port) =>
-    served.includes(port) ? outcomeOf(port) : leftOut(cloud, request, served, port),
+    served.includes(port) ? outcomeOf(port) : unservedOutcome(cloud, request, served, port),
   );
   return { served, ports: partial, problem: problemOf(request, partial) ?? problem };
 }
 
 /**
- * As many ports as can be served together. Those that are open already come first, so that a change closes none of
- * them for another, then those that the manifest names first. One that needs another is tried again after that.
+ * As many ports as can be served together. Open ports come first, so that a change does not close them, then the others in
+ * the order of the manifest. Ports that depend on another one are retried after it was added.
  */
 function servable(cloud: Cloud, request: Request, existing: readonly Resource[]): readonly Port[] {
   const open = openPorts(existing);
@@ -78,32 +77,32 @@ function servable(cloud: Cloud, request: Request, existing: readonly Resource[])
   return request.ports.filter((port) => kept.has(port));
 }
 
-/** In the order of the manifest. */
+/** Some ports and one more, in the order of the manifest. */
 const withPort = ({ ports }: Request, some: ReadonlySet<Port>, port: Port): readonly Port[] =>
   ports.filter((each) => each === port || some.has(each));
 
-/** What stands against a port beside those that are served. */
-function leftOut(cloud: Cloud, request: Request, served: readonly Port[], port: Port): PortOutcome {
+/** The outcome of a port that is not among the served ones. */
+function unservedOutcome(cloud: Cloud, request: Request, served: readonly Port[], port: Port): PortOutcome {
   const ports = withPort(request, new Set(served), port);
   return outcomesOf(cloud, { ...request, ports })[ports.indexOf(port)] ?? outcomeOf(port);
 }
 
 const outcomeOf = ({ port, protocol }: Port): PortOutcome => ({ port, protocol });
 
-function gateOf(cloud: Cloud, { service, era, ports }: Request, standpoint: EvaluationContext): Fault | undefined {
+function gateOf(cloud: Cloud, { service, era, ports }: Request, context: EvaluationContext): Fault | undefined {
   if (cloud.mixesWithoutGate?.(service, era) === true) return undefined;
-  const open = standpoint.existing.flatMap(({ serves = [] }) => serves);
-  return gateFault(standpoint.isMixingAllowed, ports, open);
+  const open = context.existing.flatMap(({ serves = [] }) => serves);
+  return gateFault(context.isMixingAllowed, ports, open);
 }
 
 function outcomesOf(cloud: Cloud, request: Request, gate?: Fault): readonly PortOutcome[] {
-  const judged = evaluatePorts(cloud, request, gate);
-  if (judged.some((port) => port.fault !== undefined)) return judged;
+  const outcomes = evaluatePorts(cloud, request, gate);
+  if (outcomes.some((port) => port.fault !== undefined)) return outcomes;
   const { maxUnits, unit } = request.product;
   const count = (cloud.units?.(request) ?? unitsFor(request)).length;
-  if (maxUnits === undefined || count <= maxUnits) return judged;
-  const message = `${nameOf(cloud, request)} has room for ${maxUnits} of its kind ${unit}, and ${count} are asked for`;
-  return judged.map((port) => ({ ...port, fault: fault('fairlead.dev/QuotaExceeded', message) }));
+  if (maxUnits === undefined || count <= maxUnits) return outcomes;
+  const message = `${nameOf(cloud, request)} allows ${maxUnits} ${unit}s, but the Service needs ${count}`;
+  return outcomes.map((port) => ({ ...port, fault: fault('fairlead.dev/QuotaExceeded', message) }));
 }
 
 function problemOf({ ports }: Request, outcomes: readonly PortOutcome[]): Problem | undefined {
@@ -120,7 +119,7 @@ function problemOf({ ports }: Request, outcomes: readonly PortOutcome[]): Proble
   };
 }
 
-/** What a load balancer serves that stays as it is: its old ports go on. */
+/** Outcomes of an unchanged load balancer, whose open ports continue to be served. */
 function keptPorts(outcomes: readonly PortOutcome[], existing: readonly Resource[]): readonly PortOutcome[] {
   const open = openPorts(existing);
   return outcomes.map((outcome) =>

@@ -1,4 +1,4 @@
-/** Words of ours for why a port is not served; each is explained in docs/reference/load-balancers.md. */
+/** Our own error codes of ports, without the domain; each is documented in docs/reference/load-balancers.md. */
 export const faultReasons = [
   'AddressInUse',
   'AddressNotStatic',
@@ -22,16 +22,16 @@ export const faultReasons = [
   'UnsupportedTls',
 ] as const;
 
-/** Why a port is not served: Kubernetes' own word, or ours with our domain. */
+/** Error code of a port in the status: that of Kubernetes, or ours with our domain. */
 export type FaultCode = 'MixedProtocolNotSupported' | `fairlead.dev/${(typeof faultReasons)[number]}`;
 
-/** Why something is refused, for programs and for people. */
+/** Why a port or a Service cannot be served. */
 export interface Fault {
   readonly code: FaultCode;
   readonly message: string;
 }
 
-/** A fault of ours. */
+/** Creates a fault with one of our codes. */
 export const fault = (word: Extract<FaultCode, `fairlead.dev/${string}`>, message: string): Fault => ({
   code: word,
   message,
@@ -45,9 +45,9 @@ const mixingFaults: ReadonlySet<FaultCode> = new Set([
   'fairlead.dev/UnsupportedProtocol',
 ]);
 
-/** Whether a mixed Service that has this fault would work with fewer protocols. */
+/** Whether a Service with several protocols and this fault would work with fewer. */
 export const isAboutMixing = (code: FaultCode): boolean => mixingFaults.has(code);
 
-/** A condition's reason: the last word of a code. */
+/** The condition reason of a code: its part after the domain. */
 export const reasonOf = (code: FaultCode): string =>
   code === 'MixedProtocolNotSupported' ? 'LoadBalancerMixedProtocolNotSupported' : code.slice(code.indexOf('/') + 1);

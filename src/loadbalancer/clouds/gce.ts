@@ -18,7 +18,7 @@ const base = {
 const internal = 'cloud.google.com/load-balancer-type: Internal';
 const l4Class = 'loadBalancerClass: networking.gke.io/l4-regional-external';
 
-/** LB-15: one forwarding rule for each protocol until one for everything came. */
+/** LB-15: one forwarding rule per protocol, or, since GKE 1.36, one for all. */
 const products: readonly Product[] = [
   { ...base, name: 'netlb', era: 'seed', title: 'network load balancer', askedBy: 'the default', mixed: 'none' },
   { ...base, name: 'ilb', era: 'seed', title: 'internal load balancer', askedBy: internal, mixed: 'none' },
@@ -44,7 +44,7 @@ const products: readonly Product[] = [
 
 const classes = ['networking.gke.io/l4-regional-external', 'networking.gke.io/l4-regional-internal'] as const;
 
-/** Google: no instance, but forwarding rules that the whole project pays for together. */
+/** GCE: forwarding rules without an instance, billed per project. */
 export const gce: Cloud = {
   name: 'gce',
   title: 'GCE',
@@ -68,7 +68,7 @@ export const gce: Cloud = {
     const scheme = isInternal ? 'INTERNAL' : 'EXTERNAL';
     const protocol = isMixed(ports) ? 'UNSPECIFIED' : (ports[0]?.protocol ?? 'TCP');
     return [
-      // Two rules share an address only if it is held.
+      // Two rules can share only a reserved address.
       ...(rules.length > 1 && !isL3 ? [resource('Address', 'static')] : []),
       resource('HealthCheck', 'check'),
       backends(request),
@@ -80,12 +80,12 @@ export const gce: Cloud = {
   },
 };
 
-/** So many ports fit into a rule; more make it one for all. */
-const longestPortList = 5;
+/** The maximum number of ports of a rule; with more, the rule is for all ports. */
+const maxPortsPerRule = 5;
 
 function ruleSettings(isL3: boolean, serves: NonNullable<Resource['serves']>): Readonly<Record<string, string>> {
   if (isL3) return { protocol: 'L3_DEFAULT', ports: 'all' };
-  const ports = serves.length > longestPortList ? 'all' : serves.map(({ port }) => port).join(' ');
+  const ports = serves.length > maxPortsPerRule ? 'all' : serves.map(({ port }) => port).join(' ');
   return { protocol: serves[0]?.protocol ?? 'TCP', ports };
 }
 
@@ -93,11 +93,12 @@ function check({ service, product, isInternal, families, ports, account }: Reque
   const address = service.spec.loadBalancerIP ?? '';
   const known = account.addresses?.find((each) => each.address === address);
   if (address !== '' && known?.isStatic === false) {
-    const message = `address ${address} is in use and not reserved: two load balancers share only a static address`;
+    const message = `address ${address} is in use and not reserved: load balancers can share only a static address`;
     return fault('fairlead.dev/AddressNotStatic', message);
   }
   const isPlain = !isInternal && families.length === 1 && families[0] === 'IPv4';
   if (product.name !== 'l4-split' || isPlain || !isMixed(ports)) return undefined;
-  const message = 'GCE splits protocols into rules for external IPv4 only: GKE 1.36 has one rule for all';
+  const message =
+    'GCE supports split rules for several protocols only for external IPv4; GKE 1.36 has one rule for all';
   return { code: 'MixedProtocolNotSupported', message };
 }

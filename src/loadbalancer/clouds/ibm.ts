@@ -9,7 +9,7 @@ const prefix = 'service.kubernetes.io/ibm-load-balancer-cloud-provider';
 
 const isInternal = (service: Service): boolean => annotation(service, `${prefix}-ip-type`) === 'private';
 
-/** LB-16: a pair of Pods in the cluster with an address that moves between them. */
+/** LB-16: a pair of Pods in the cluster with a floating address. */
 const classicProducts: readonly Product[] = inBothEras({
   name: 'nlb',
   title: 'NLB',
@@ -24,7 +24,7 @@ const classicProducts: readonly Product[] = inBothEras({
   unverified: 'TCP and UDP on one number',
 });
 
-/** IBM classic infrastructure: nothing of it is billed by the port. */
+/** IBM classic infrastructure: ports are free. */
 export const ibmClassic: Cloud = {
   name: 'ibm-classic',
   title: 'IBM classic',
@@ -50,7 +50,7 @@ const vpcBase = {
   needsNodePorts: true,
 } as const;
 
-/** LB-17: TCP only in 2020; a network load balancer takes UDP today. */
+/** LB-17: only TCP in 2020; the network load balancer supports UDP today. */
 const vpcProducts: readonly Product[] = [
   ...inBothEras({
     ...vpcBase,
@@ -78,7 +78,7 @@ const vpcProducts: readonly Product[] = [
   },
 ];
 
-/** IBM VPC: a load balancer for each Service, whose listeners need node ports. */
+/** IBM VPC: one load balancer per Service; listeners require node ports. */
 export const ibmVpc: Cloud = {
   name: 'ibm-vpc',
   title: 'IBM VPC',
@@ -89,7 +89,7 @@ export const ibmVpc: Cloud = {
   resources: (request, units) => [
     resource('LoadBalancer', 'instance', {
       type: request.isInternal ? 'private' : 'public',
-      // A network load balancer lives in one zone.
+      // A network load balancer is in one zone.
       ...(request.product.name === 'nlb' && { zone: annotation(request.service, `${prefix}-zone`) || 'any' }),
     }),
     ...backendGroups('Pool', units),

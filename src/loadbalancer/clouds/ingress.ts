@@ -1,18 +1,18 @@
-// What the status of a Service says of its ports (LB-3).
+// Ingress entries of the Service status with the status of each port (LB-3).
 import type { LoadBalancerIngress } from '../../api/kinds/core/service/schema.ts';
 import type { PortOutcome } from './ports.ts';
 
-/** Where a load balancer is reached; empty: nowhere. */
+/** The address of a load balancer; empty: none. */
 export type IngressAddress = Pick<LoadBalancerIngress, 'ip' | 'hostname' | 'ipMode'>;
 
-/** An entry of the status with what became of each port, in today's shape and in that of KEP-1435's first text. */
+/** An ingress entry with the port status in the current form and in that of the first proposal of KEP-1435. */
 export function ingressWith(
-  place: IngressAddress,
+  address: IngressAddress,
   ports: readonly PortOutcome[],
   message?: string,
 ): LoadBalancerIngress {
   return {
-    ...place,
+    ...address,
     ports: ports.map(({ port, protocol, fault: why }) => ({
       port,
       protocol,
@@ -29,17 +29,16 @@ export function ingressWith(
 }
 
 /**
- * The entries of a Service that was refused: those it had, or one without an address where it had none, so that every
- * port has its status all the same. Kubernetes' validation asks for neither address nor host name, and proxies pass
- * over an entry that has none.
+ * The ingress entries of a refused Service: the existing ones, or one without an address, so that every port has a status.
+ * Kubernetes accepts entries without an address, and proxies ignore them.
  */
 export function refusedIngress(
-  places: readonly IngressAddress[],
+  addresses: readonly IngressAddress[],
   ports: readonly PortOutcome[],
   message: string,
 ): readonly LoadBalancerIngress[] {
-  return (places.length === 0 ? [{}] : places).map((place) => ingressWith(place, ports, message));
+  return (addresses.length === 0 ? [{}] : addresses).map((address) => ingressWith(address, ports, message));
 }
 
-/** Whether an entry says where a load balancer is reached, not only why it is not. */
+/** Whether an entry has an address or host name. */
 export const hasAddress = ({ ip = '', hostname = '' }: LoadBalancerIngress): boolean => ip !== '' || hostname !== '';

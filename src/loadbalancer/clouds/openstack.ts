@@ -13,7 +13,7 @@ const base = {
   l7: ['HTTP', 'TERMINATED_HTTPS'],
 } as const;
 
-/** LB-18: a listener for each protocol and port; on one number only since Octavia 5.0.0. */
+/** LB-18: one listener per protocol and port; several protocols on one port only since Octavia 5.0.0. */
 const products: readonly Product[] = [
   {
     ...base,
@@ -50,7 +50,7 @@ const products: readonly Product[] = [
 const prefix = 'loadbalancer.openstack.org';
 const certificate = `${prefix}/default-tls-container-ref`;
 
-/** OpenStack: the operator sets the price. */
+/** OpenStack: the price depends on the operator. */
 export const openstack: Cloud = {
   name: 'openstack',
   title: 'OpenStack',
@@ -61,10 +61,13 @@ export const openstack: Cloud = {
     if (annotation(service, certificate) === '') return new Map();
     return new Map((service.spec.ports ?? []).map(({ port }) => [port, 'TERMINATED_HTTPS']));
   },
-  // The certificate is given to every listener of the Service, UDP included.
+  // The certificate applies to all listeners of the Service, including UDP.
   check: ({ l7, ports }) =>
     l7.size > 0 && ports.some(({ protocol }) => protocol !== 'TCP')
-      ? fault('fairlead.dev/UnsupportedTls', `${certificate} is for all listeners, and only those of TCP can end TLS`)
+      ? fault(
+          'fairlead.dev/UnsupportedTls',
+          `annotation ${certificate} applies to all listeners, but only TCP listeners can terminate TLS`,
+        )
       : undefined,
   resources: (request, units) => [
     resource('LoadBalancer', 'instance', {

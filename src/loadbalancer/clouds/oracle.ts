@@ -7,7 +7,7 @@ import { sourceRangeRules, backends, backendGroups, resource, unitResource } fro
 
 const type = 'oci.oraclecloud.com/load-balancer-type';
 
-/** LB-19: TCP and HTTP; UDP came with the network load balancer, which makes one listener of both. */
+/** LB-19: TCP and HTTP; the network load balancer adds UDP, with one listener for both. */
 const products: readonly Product[] = [
   ...inBothEras({
     name: 'lb',
@@ -40,7 +40,7 @@ const products: readonly Product[] = [
 
 const prefix = 'service.beta.kubernetes.io/oci-load-balancer';
 
-/** Oracle: a load balancer for TCP and HTTP, or a network load balancer. */
+/** Oracle: load balancer for TCP and HTTP, or network load balancer. */
 export const oracle: Cloud = {
   name: 'oracle',
   title: 'Oracle',
@@ -63,7 +63,7 @@ export const oracle: Cloud = {
         const protocol = unit.ports.length > 1 ? 'TCP_AND_UDP' : (unit.ports[0]?.protocol ?? 'TCP');
         return unitResource('Listener', unit, { protocol: request.l7.get(unit.ports[0]?.port ?? 0) ?? protocol });
       }),
-      // Network load balancers leave security lists alone unless told otherwise.
+      // Network load balancers do not manage security lists by default.
       ...(isNlb ? [] : sourceRangeRules('SecurityListRule', request)),
     ];
   },

@@ -1,4 +1,4 @@
-// What a cloud would be asked to make of a Service, and what that costs.
+// Plans the load balancer of a Service at a cloud, with its cost.
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -18,39 +18,39 @@ import type { Resource, ResourceChanges } from './resource.ts';
 import { changesBetween, unitsOf } from './resource.ts';
 import { unitsFor } from './units.ts';
 
-/** Everything a plan depends on. */
+/** The input of a plan. */
 export interface PlanInput {
   readonly service: Service;
   readonly era: Era;
-  /** Whether the gate MixedProtocolLBService is on here. What the API lets through is not relied on (LB-8). */
+  /** Whether the gate MixedProtocolLBService is on. The plan does not rely on validation by the API server (LB-8). */
   readonly isMixingAllowed: boolean;
-  /** Which product; default: the one that the Service asks for. */
+  /** Default: the product that the Service selects. */
   readonly product?: string | undefined;
   readonly nodes?: readonly Node[];
-  /** What the cloud has for this Service already. */
+  /** Existing resources of this Service. */
   readonly existing?: readonly Resource[];
   readonly account?: Account;
   readonly prices?: PriceBook | undefined;
 }
 
-/** What to do, what to say, and what it costs. */
+/** The changes, the status of all ports, Events and the cost. */
 export interface Plan {
   readonly cloud: string;
   readonly product: Product;
   readonly isInternal: boolean;
-  /** Present: nothing is changed, and what exists stays as it is, so that clients keep what they have. */
+  /** Set if the Service is refused; existing resources do not change. */
   readonly refusal?: Problem;
-  /** Present: some ports are set up, as the Service asked, and these are not. */
+  /** Set if only some ports are served, with the best-effort policy. */
   readonly shortfall?: Problem;
-  /** What exists once it is carried out, in the order of its making. */
+  /** The resources after the plan is executed, in the order of creation. */
   readonly resources: readonly Resource[];
   readonly changes: ResourceChanges;
-  /** One for each port of the Service, in its order. */
+  /** One per port of the Service, in its order. */
   readonly ports: readonly PortOutcome[];
   readonly events: readonly PlannedEvent[];
-  /** Against what exists. */
+  /** Compared with the existing resources. */
   readonly bill: Bill;
-  /** Against the same Service with the protocol of its first port alone; only where it has several. */
+  /** Compared with the same Service with only the protocol of its first port; only for several protocols. */
   readonly mixingBill?: Bill;
   readonly warnings: readonly string[];
 }
@@ -90,7 +90,7 @@ function requestFor(cloud: Cloud, input: PlanInput): Request {
   const { service, era, nodes = [], account = emptyAccount } = input;
   const name = input.product ?? cloud.choose(service, era);
   const product = productsOf(cloud, era).find((each) => each.name === name);
-  if (product === undefined) throw new Error(`${cloud.title} had no product "${name}" (${era})`);
+  if (product === undefined) throw new Error(`${cloud.title} has no product "${name}" (${era})`);
   const { ports = [], ipFamilies = [] } = service.spec;
   return {
     service,
@@ -105,17 +105,17 @@ function requestFor(cloud: Cloud, input: PlanInput): Request {
   };
 }
 
-interface Counted {
+interface BilledUnits {
   readonly request: Request;
   readonly before: number;
   readonly after: number;
 }
 
-function billOf(cloud: Cloud, { prices = priceBook }: PlanInput, { request, before, after }: Counted): Bill {
+function billOf(cloud: Cloud, { prices = priceBook }: PlanInput, { request, before, after }: BilledUnits): Bill {
   const { product, era, account, isInternal } = request;
   const price = prices[`${cloud.name}/${product.name}`]?.[era];
   if (price === undefined) throw new Error(`the price book has no "${cloud.name}/${product.name}" of era ${era}`);
-  // A project's rules count together, whatever they are for; Azure has one load balancer for each side.
+  // GCE counts all rules of a project; Azure has one public and one internal load balancer.
   const isProject = price.model.type === 'tiers' && price.model.scope === 'project';
   const { units } = account;
   const others = isProject ? units.public + units.internal : isInternal ? units.internal : units.public;
@@ -137,10 +137,12 @@ const problemEvents = (problem: Problem | undefined): readonly PlannedEvent[] =>
   problem === undefined ? [] : [{ type: 'Warning', reason: problem.reason, message: problem.message }];
 
 function eventsOf(bill: Bill, warnings: readonly string[]): readonly PlannedEvent[] {
-  const told = warnings.map((message) => ({ type: 'Warning', reason: 'LoadBalancerSettingIgnored', message }) as const);
+  const events = warnings.map(
+    (message) => ({ type: 'Warning', reason: 'LoadBalancerSettingIgnored', message }) as const,
+  );
   const { monthlyChange = 0, unit, unitsBefore, unitsAfter, asOf } = bill;
-  if (monthlyChange === 0) return told;
+  if (monthlyChange === 0) return events;
   const sign = monthlyChange > 0 ? '+' : '-';
   const message = `${sign}${Math.abs(monthlyChange).toFixed(2)} USD a month: ${unit}s ${unitsBefore} → ${unitsAfter} (prices of ${asOf})`;
-  return [...told, { type: 'Normal', reason: 'LoadBalancerCostChange', message }];
+  return [...events, { type: 'Normal', reason: 'LoadBalancerCostChange', message }];
 }

@@ -1,50 +1,49 @@
-// What a product can do: one row of a cloud's table.
+// The capabilities and limits of a product of a cloud.
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 
-/** The clouds as KEP-1435 found them in July 2020, or as they are today. */
+/** `seed`: the clouds in July 2020, as described in KEP-1435; `today`: the current state. */
 export type Era = 'seed' | 'today';
 
-/** The eras, in the order in which tables list them. */
+/** The eras in the order of tables. */
 export const eras: readonly Era[] = ['seed', 'today'];
 
-/** The strongest mix of protocols on one address. */
+/** Support for several protocols on one address. */
 export type Mixing = 'none' | 'distinctPorts' | 'samePort';
 
 /**
- * How ports become the units that a cloud counts: one each; one for TCP and UDP on one number; one a protocol; one for
- * everything.
+ * How ports map to counted units: one per port, one for TCP and UDP on the same number, one per protocol, or one for all.
  */
 export type UnitForm = 'separate' | 'merged' | 'perProtocol' | 'everything';
 
-/** One product at one time. A cloud's table has one row for each. */
+/** A product in one era. */
 export interface Product {
   readonly name: string;
   readonly era: Era;
   readonly title: string;
-  /** How a Service or an administrator asks for this product, for a person. */
+  /** How a Service or an administrator selects this product, as text. */
   readonly askedBy: string;
-  /** Protocols that ports may have. */
+  /** Supported protocols of ports. */
   readonly l4: readonly Protocol[];
-  /** Application protocols that annotations may ask for. */
+  /** Application protocols that annotations can select. */
   readonly l7: readonly string[];
   readonly mixed: Mixing;
   readonly form: UnitForm;
-  /** What one counted object is called. */
+  /** The name of a counted object. */
   readonly unit: string;
-  /** How many units one load balancer may have unless the cloud was asked for more; left out: not known. */
+  /** The default quota of units per load balancer; undefined: not known. */
   readonly maxUnits?: number;
-  /** The annotation without which TCP and UDP on one number are refused. */
+  /** The annotation that TCP and UDP on the same number require. */
   readonly samePortOptIn?: string;
-  /** Health checks need a TCP port among the ports. */
+  /** Health checks require a TCP port. */
   readonly needsTcp?: true;
-  /** Its targets are node ports, and it cannot do without. */
+  /** Targets are always node ports. */
   readonly needsNodePorts?: true;
   readonly addressing: 'ip' | 'hostname';
   readonly ipMode: 'VIP' | 'Proxy';
-  /** Cells that no source confirms yet, for a person. */
+  /** Capabilities without a confirmed source, as text. */
   readonly unverified?: string;
 }
 
-/** Rows that are the same in both eras. */
+/** A product that is the same in both eras. */
 export const inBothEras = (product: Omit<Product, 'era'>): readonly Product[] =>
   eras.map((era) => ({ ...product, era }));

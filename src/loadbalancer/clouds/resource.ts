@@ -1,6 +1,6 @@
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 
-/** A port that is open at a load balancer. */
+/** An open port of a load balancer. */
 export interface OpenPort {
   readonly protocol: Protocol;
   readonly port: number;
@@ -8,17 +8,17 @@ export interface OpenPort {
 
 /** One object of a cloud that belongs to a load balancer. */
 export interface Resource {
-  /** What it is, in the cloud's words: `Listener`. */
+  /** The type in the terms of the cloud, such as `Listener`. */
   readonly type: string;
-  /** Tells apart resources of one type of one load balancer; the same for the same purpose, so that plans compare. */
+  /** Identifies the resource among those of its type; stable, so that plans can be compared. */
   readonly id: string;
-  /** Present on what the cloud counts or bills by: the ports it serves. */
+  /** The ports that a counted or billed resource serves. */
   readonly serves?: readonly OpenPort[];
-  /** What else is set, for a person. */
+  /** Other settings, as text. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What tells resources of one load balancer apart. */
+/** The key of a resource within a load balancer. */
 export const keyOfResource = ({ type, id }: Resource): string => `${type} ${id}`;
 
 /** The text of a port: `53/UDP`. */
@@ -32,7 +32,7 @@ export const unitsOf = (resources: readonly Resource[]): readonly Resource[] =>
 export const openPorts = (resources: readonly Resource[]): ReadonlySet<string> =>
   new Set(resources.flatMap(({ serves = [] }) => serves.map(portText)));
 
-/** The writes that turn some resources into others, each list in the order in which it is to be made. */
+/** Changes of resources, each list in the order of execution. */
 export interface ResourceChanges {
   readonly create: readonly Resource[];
   readonly update: readonly Resource[];
@@ -40,8 +40,8 @@ export interface ResourceChanges {
 }
 
 /**
- * The difference. What is wanted comes in the order of its making: the instance first. What goes, goes in the opposite
- * order, and after what comes, so that a port that stays is never closed.
+ * The difference between existing and wanted resources. Creations are in the order of `wanted`. Deletions come last and in
+ * reverse order, so that no remaining port is closed.
  */
 export function changesBetween(existing: readonly Resource[], wanted: readonly Resource[]): ResourceChanges {
   const before = new Map(existing.map((resource) => [keyOfResource(resource), resource]));

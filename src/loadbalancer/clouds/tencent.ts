@@ -14,7 +14,7 @@ const base = {
   addressing: 'ip',
 } as const;
 
-/** LB-20: TCP, UDP, and HTTP that becomes TCP. */
+/** LB-20: TCP, UDP, and HTTP as TCP. */
 const products: readonly Product[] = [
   {
     ...base,
@@ -37,7 +37,7 @@ const products: readonly Product[] = [
 const prefix = 'service.beta.kubernetes.io/tencentcloud-loadbalancer';
 const internalSubnet = 'service.kubernetes.io/qcloud-loadbalancer-internal-subnetid';
 
-/** Tencent: listeners do not change the price. Its own code takes what it does not know for TCP; here it is refused. */
+/** Tencent: listeners are free. Its own controller treats unknown protocols as TCP; this plan refuses them. */
 export const tencent: Cloud = {
   name: 'tencent',
   title: 'Tencent',
@@ -55,7 +55,7 @@ export const tencent: Cloud = {
         ...(subnet && { subnet }),
       }),
       backends(request),
-      // A port that speaks HTTP is a TCP listener as any other.
+      // An HTTP port is a TCP listener.
       ...units.map((unit) => unitResource('Listener', unit, { protocol: unit.ports[0]?.protocol ?? 'TCP' })),
     ];
   },

@@ -2,7 +2,7 @@ import type { UnitForm } from './product.ts';
 import type { Port, Request, Unit } from './cloud.ts';
 import type { Resource } from './resource.ts';
 
-/** What is counted for the ports of a Service, in the order of the manifest. */
+/** The counted units of a Service, in the order of the manifest. */
 export function unitsFor({
   product,
   ports,
@@ -35,14 +35,13 @@ function unitsIn(form: UnitForm, ports: readonly Port[], families: readonly stri
   }
 }
 
-/** A unit that serves some ports. */
 export const unit = (id: string, ports: readonly Port[]): Unit => ({
   id,
   serves: ports.map(({ protocol, port }) => ({ protocol, port })),
   ports,
 });
 
-/** The resource that a unit becomes. */
+/** The resource of a unit. */
 export function unitResource(
   type: string,
   { id, serves, ports }: Unit,
@@ -52,7 +51,7 @@ export function unitResource(
   return { type, id, serves, settings: { ...(nodePort ? { nodePort: String(nodePort) } : {}), ...settings } };
 }
 
-/** What stands behind each unit: a target group, a pool. */
+/** One target group or pool per unit. */
 export const backendGroups = (type: string, units: readonly Unit[]): readonly Resource[] =>
   units.map(({ id, ports }) => resource(type, id, ports[0]?.nodePort ? { nodePort: String(ports[0].nodePort) } : {}));
 
@@ -63,7 +62,7 @@ export const resource = (type: string, id: string, settings: Readonly<Record<str
   settings,
 });
 
-/** The nodes that traffic is sent to. */
+/** The nodes that receive traffic. */
 export const backends = ({ nodes }: Request): Resource =>
   resource('Backends', 'nodes', {
     nodes: nodes
@@ -72,7 +71,7 @@ export const backends = ({ nodes }: Request): Resource =>
       .join(' '),
   });
 
-/** Which clients are let in, if not all: the field of the Service or, where that is empty, its annotation. */
+/** Allowed client ranges; empty: all. The field of the Service wins over its annotation. */
 export function sourceRanges({ service }: Pick<Request, 'service'>): readonly string[] {
   const { loadBalancerSourceRanges = [] } = service.spec;
   if (loadBalancerSourceRanges.length > 0) return loadBalancerSourceRanges;
@@ -80,7 +79,7 @@ export function sourceRanges({ service }: Pick<Request, 'service'>): readonly st
   return text.split(',').flatMap((range) => range.trim() || []);
 }
 
-/** The rule that lets clients in, of whatever type the cloud has for it; nothing where all may and none is needed. */
+/** The firewall rule for clients. With `always: false` there is none if all clients are allowed. */
 export function sourceRangeRules(type: string, request: Request, { always = true } = {}): readonly Resource[] {
   const ranges = sourceRanges(request);
   if (ranges.length === 0 && !always) return [];

@@ -1,4 +1,4 @@
-// Which nodes traffic is sent to. Whether they are ready is for health checks to find out (KEP-3458).
+// The nodes and endpoints that load balancers send traffic to. Readiness of nodes is left to health checks (KEP-3458).
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
@@ -9,21 +9,20 @@ const exclusionLabel = 'node.kubernetes.io/exclude-from-external-load-balancers'
 const scalerTaint = 'ToBeDeletedByClusterAutoscaler';
 const falseWords = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
-/** A label that cannot be read excludes: its author meant something by it. */
+/** Any value of the label that does not parse as false excludes the node. */
 function isExcluded({ metadata }: Node): boolean {
   const value = metadata.labels?.[exclusionLabel];
   return value !== undefined && !falseWords.has(value);
 }
 
-/** The nodes that load balancers send to. */
 export interface EligibleNodes {
-  /** By name. */
+  /** Sorted by name. */
   readonly nodes: readonly Node[];
-  /** What load balancers know of them; the same text means that there is nothing to tell them. */
+  /** Equal signatures mean that load balancers need no update. */
   readonly signature: string;
 }
 
-/** Of all nodes, those that load balancers send to. */
+/** The nodes that load balancers send to. */
 export function eligibleNodes(all: readonly Node[]): EligibleNodes {
   const nodes = all
     .filter(
@@ -37,21 +36,21 @@ export function eligibleNodes(all: readonly Node[]): EligibleNodes {
   return { nodes, signature };
 }
 
-/** Whether a change of a node matters: not its readiness, and not that it is about to be scaled away. */
+/** Whether a change of a node is sent to load balancers at once. Readiness and the autoscaler taint are not. */
 export const affectsLoadBalancers = (node: Node, old: Node): boolean =>
   isExcluded(node) !== isExcluded(old) ||
   (node.spec.providerID ?? '') !== (old.spec.providerID ?? '') ||
   node.metadata.uid !== old.metadata.uid;
 
-/** Backends, and what a load balancer is told of them. */
+/** Backends and their signature. */
 export interface KnownBackends extends Backends {
-  /** The same text means that there is nothing to tell. */
+  /** Equal signatures mean that the load balancer needs no update. */
   readonly signature: string;
-  /** A load balancer that sends to nodes has none to send to. */
+  /** The load balancer sends to nodes and there are none. */
   readonly hasNoNodes: boolean;
 }
 
-/** Those of a load balancer that sends to nodes. */
+/** Backends of a load balancer that sends to nodes. */
 export const nodeBackends = ({ nodes, signature }: EligibleNodes): KnownBackends => ({
   nodes,
   slices: [],
@@ -59,7 +58,7 @@ export const nodeBackends = ({ nodes, signature }: EligibleNodes): KnownBackends
   hasNoNodes: nodes.length === 0,
 });
 
-/** Those of a load balancer that sends to endpoints; nodes are for what it had before. */
+/** Backends of a load balancer that sends to endpoints. Nodes are included for existing target groups. */
 export const endpointBackends = ({ nodes }: EligibleNodes, slices: readonly EndpointSlice[]): KnownBackends => ({
   nodes,
   slices,
@@ -67,7 +66,7 @@ export const endpointBackends = ({ nodes }: EligibleNodes, slices: readonly Endp
   hasNoNodes: false,
 });
 
-/** Where, and whether: why somebody is not ready, and on which node, does not matter. */
+/** The fields of a slice that affect the load balancer. */
 const relevant = ({ addressType, ports, endpoints }: EndpointSlice): string =>
   JSON.stringify([
     addressType,

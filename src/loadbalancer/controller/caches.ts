@@ -8,11 +8,11 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { Informer } from '../../client/informer.ts';
 import type { Informers } from '../../client/informers.ts';
 
-/** What the service controller and the health checks read. */
+/** The caches of the service controller and the health checks. */
 export interface Caches {
   readonly services: Informer<Service>;
   readonly nodes: Informer<Node>;
-  /** Empty until they are started: there are many, and few need them. */
+  /** Started only if needed, because there are many slices. */
   readonly slices: Informer<EndpointSlice, 'service'>;
 }
 

@@ -23,7 +23,6 @@ import type { LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
 import { RefusedError, ServiceSync } from './service-sync.ts';
 
-/** What the controller is given. */
 export interface ServiceControllerOptions {
   readonly client: Client;
   readonly caches: Caches;
@@ -32,31 +31,30 @@ export interface ServiceControllerOptions {
   readonly metrics: ServiceControllerMetrics;
   readonly log: Logger;
   readonly observer?: QueueObserver;
-  /** How many Services are worked on at once; upstream's default is 1, ours 4. */
+  /** Concurrent syncs; default 4 (Kubernetes: 1). */
   readonly workers?: number;
-  /** For waits between tries, and times in what is written. */
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Whether a refused Service that has no address gets an entry for its ports all the same; default yes. */
+  /** See RunOptions. */
   readonly isRefusalAnEntry?: boolean | undefined;
 }
 
 /**
- * Keeps the load balancers of Services, by the protocol of Kubernetes' own service controller:
+ * Reconciles the load balancers of Services like the service controller of Kubernetes:
  *
- *     wants one ─► finalizer ─► cloud ─► events, status
- *     deleted, or of another type ─► cloud ─► finalizer off ─► events, status
+ *     needs a load balancer ─► add finalizer ─► cloud ─► Events, status
+ *     deleted or of another type ─► cloud ─► remove finalizer ─► Events, status
  *     nodes or endpoints changed ─► cloud
  *
- * One key is never worked on twice at once, so that a change of backends never meets a change of ports.
+ * All changes go through one queue, so that backends and ports of a load balancer are never updated concurrently.
  */
 export class ServiceController {
   readonly #options: ServiceControllerOptions;
   readonly #clock: Clock;
   readonly #caches: Caches;
-  /** Services that need more than new backends. */
+  /** Services that need a full sync, not only an update of backends. */
   readonly #changed = new Set<Key>();
-  /** Where load balancers send to, until nodes change. */
+  /** Cached until nodes change. */
   #eligible: EligibleNodes | undefined;
 
   constructor(options: ServiceControllerOptions) {
@@ -65,11 +63,12 @@ export class ServiceController {
     this.#caches = options.caches;
   }
 
-  /** Acts until the signal fires. */
+  /** Reconciles until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
     const { services, nodes, slices } = this.#caches;
-    const read = this.#options.provider.sendsToEndpoints === undefined ? [services, nodes] : [services, nodes, slices];
-    await Promise.all(read.map((cache) => cache.synced(signal)));
+    const caches =
+      this.#options.provider.sendsToEndpoints === undefined ? [services, nodes] : [services, nodes, slices];
+    await Promise.all(caches.map((cache) => cache.synced(signal)));
     await this.#options.provider.start?.(this.#caches.services.list(), signal);
     this.#changed.clear();
     this.#eligible = undefined;
@@ -84,17 +83,21 @@ export class ServiceController {
       ...(observer === undefined ? {} : { observer }),
       onError: (error, key, failures) => {
         const level = hasStatusCode(error, 409) ? 'debug' : 'warn';
-        // Where in this program a refusal was told helps nobody.
+        // The stack trace of a refusal is of no use.
         const cause = error instanceof RefusedError ? { reason: error.message } : { err: error };
         log[level]({ ...cause, service: key, failures }, 'could not sync the load balancer, retrying');
       },
     });
-    const stops = [this.#followServices(queue, sync), this.#followNodes(queue, sync), this.#followSlices(queue, sync)];
+    const subscriptions = [
+      this.#watchServices(queue, sync),
+      this.#watchNodes(queue, sync),
+      this.#watchSlices(queue, sync),
+    ];
     try {
       const { provider } = this.#options;
       await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.run?.(signal)]);
     } finally {
-      for (const stop of stops) stop();
+      for (const unsubscribe of subscriptions) unsubscribe();
     }
   }
 
@@ -124,7 +127,7 @@ export class ServiceController {
     return removeOrphans({ ...this.#options, clock: this.#clock, held }, signal);
   }
 
-  #followServices(queue: WorkQueue, { known }: ServiceSync): () => void {
+  #watchServices(queue: WorkQueue, { known }: ServiceSync): () => void {
     const { classes } = this.#options.provider;
     const add = (service: Service): void => {
       const key = keyOf(service);
@@ -138,31 +141,31 @@ export class ServiceController {
       updated(service, old) {
         if (needsUpdate(old, service, classes) || needsCleanup(service, classes)) add(service);
       },
-      // With the finalizer there is nothing left to do, unless somebody took it off.
+      // Usually cleaned up already; needed if the finalizer was removed by hand.
       deleted(service) {
         if (known.has(keyOf(service))) add(service);
       },
     });
   }
 
-  #followNodes(queue: WorkQueue, { known }: ServiceSync): () => void {
+  #watchNodes(queue: WorkQueue, { known }: ServiceSync): () => void {
     if (this.#options.provider.ignoresNodes === true) return () => undefined;
-    const all = (): void => {
+    const enqueueAll = (): void => {
       this.#eligible = undefined;
       for (const key of known.keys()) queue.add(key);
     };
     return this.#caches.nodes.subscribe({
-      added: all,
-      deleted: all,
+      added: enqueueAll,
+      deleted: enqueueAll,
       updated: (node, old) => {
-        // What does not matter enough to tell at once counts the next time.
+        // Other changes take effect with the next sync.
         this.#eligible = undefined;
-        if (affectsLoadBalancers(node, old)) all();
+        if (affectsLoadBalancers(node, old)) enqueueAll();
       },
     });
   }
 
-  #followSlices(queue: WorkQueue, { known }: ServiceSync): () => void {
+  #watchSlices(queue: WorkQueue, { known }: ServiceSync): () => void {
     const { slices } = this.#caches;
     const { provider } = this.#options;
     const add = (slice: EndpointSlice): void => {
@@ -184,9 +187,9 @@ export class ServiceController {
     } catch (error) {
       this.#changed.add(key);
       if (signal.aborted) throw error;
-      const about = service ?? sync.known.get(key);
-      // A conflict is somebody else's write that came first, and nobody's failure.
-      if (about !== undefined && !hasStatusCode(error, 409)) sync.recordEvent(about, syncFailed(messageOf(error)));
+      const subject = service ?? sync.known.get(key);
+      // A conflict is retried without an Event.
+      if (subject !== undefined && !hasStatusCode(error, 409)) sync.recordEvent(subject, syncFailed(messageOf(error)));
       if (error instanceof RetryError) return { requeueAfterMs: error.afterMs };
       throw error;
     }

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
 
-/** What the service controller counts. Names are those of upstream's. */
+/** Metrics of the service controller, named as in Kubernetes. */
 export interface ServiceControllerMetrics {
   readonly syncs: Counter;
   readonly nodeErrors: Counter;
@@ -9,11 +9,11 @@ export interface ServiceControllerMetrics {
   readonly hostSeconds: Histogram;
 }
 
-/** The metrics of the service controller in one registry. */
+/** Registers the metrics. */
 export function serviceControllerMetrics(registry: Registry): ServiceControllerMetrics {
   const registers = [registry];
   const prefix = 'service_controller';
-  // A second, doubled fourteen times.
+  // 2^0 … 2^14 seconds.
   const buckets = Array.from({ length: 15 }, (_, index) => 2 ** index);
   return {
     syncs: new Counter({

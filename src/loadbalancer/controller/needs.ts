@@ -1,11 +1,11 @@
-// Which Services need a load balancer, and which changes of a Service matter to one: as upstream's controller decides.
+// Which Services need a load balancer, and which changes affect it, as in the service controller of Kubernetes.
 import type { Service, ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import { unhealthyAnnotation } from '../../api/kinds/core/service/facts.ts';
 
-/** Keeps a Service until its load balancer is gone. */
+/** Blocks the deletion of a Service until its load balancer is deleted. */
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup';
 
-/** Whether a Service asks for a load balancer of ours: those of other classes are somebody else's entirely. */
+/** Whether a Service needs a load balancer of one of these classes or of no class. */
 export function wantsLoadBalancer({ spec }: Service, classes: readonly string[]): boolean {
   if (spec.type !== 'LoadBalancer') return false;
   return spec.loadBalancerClass === undefined || classes.includes(spec.loadBalancerClass);
@@ -14,7 +14,7 @@ export function wantsLoadBalancer({ spec }: Service, classes: readonly string[])
 export const hasFinalizer = ({ metadata }: Service): boolean =>
   metadata.finalizers?.includes(cleanupFinalizer) === true;
 
-/** Whether the load balancer of a Service is to go. A class of somebody else never had one of ours. */
+/** Whether the load balancer of a Service must be deleted. Services of other classes never had one. */
 export function needsCleanup(service: Service, classes: readonly string[]): boolean {
   if (!hasFinalizer(service)) return false;
   const { loadBalancerClass } = service.spec;
@@ -22,7 +22,7 @@ export function needsCleanup(service: Service, classes: readonly string[]): bool
   return service.metadata.deletionTimestamp !== undefined || service.spec.type !== 'LoadBalancer';
 }
 
-/** Whether a change of a Service can change its load balancer. Labels, selector, status and inner policies cannot. */
+/** Whether a change affects the load balancer. Labels, selector, status and internal policies do not. */
 export function needsUpdate(old: Service, next: Service, classes: readonly string[]): boolean {
   const wanted = wantsLoadBalancer(next, classes);
   if (wanted !== wantsLoadBalancer(old, classes)) return true;
@@ -34,7 +34,7 @@ function relevant({ metadata, spec }: Service): unknown {
   return [
     metadata.uid,
     Object.entries(metadata.annotations ?? {})
-      .filter(([name]) => name !== unhealthyAnnotation) // which load balancers write themselves
+      .filter(([name]) => name !== unhealthyAnnotation) // written by the health checks
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
     (spec.ports ?? []).map(relevantPort),
     spec.loadBalancerSourceRanges ?? [],
@@ -52,7 +52,7 @@ const plainFields = [
   'healthCheckNodePort',
 ] as const satisfies readonly (keyof ServiceSpec)[];
 
-/** The order of ports matters, and so does everything a load balancer can be told about one. */
+/** The fields of a port that affect the load balancer. The order of ports matters too. */
 const relevantPort = ({ name, protocol, port, nodePort, targetPort, appProtocol }: ServicePort): unknown => [
   name ?? '',
   protocol ?? 'TCP',

@@ -9,14 +9,14 @@ import { backoffMs, sleep } from '../../client/clock.ts';
 import type { LoadBalancerProvider, ServiceIdentity } from './provider.ts';
 import { RetryError } from './provider.ts';
 
-/** The load balancers whose Service is gone, or is another of the same name: nobody holds them any more. */
+/** The load balancers whose Service was deleted or replaced by another of the same name. */
 export async function findOrphans(
-  made: readonly ServiceIdentity[],
+  owners: readonly ServiceIdentity[],
   client: Client,
   signal?: AbortSignal,
 ): Promise<readonly ServiceIdentity[]> {
   const orphans: ServiceIdentity[] = [];
-  for (const each of made) {
+  for (const each of owners) {
     const { namespace, name, uid } = each;
     const found = await client.find(serviceKind, { namespace, name }, signal === undefined ? {} : { signal });
     if (found?.metadata.uid !== uid) orphans.push(each);
@@ -29,18 +29,17 @@ export interface OrphanSearch {
   readonly client: Client;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Spreads waits; default `Math.random`. */
+  /** Jitter; default `Math.random`. */
   readonly random?: Random;
-  /** UIDs of Services that a cache knows to hold their load balancer, so that the server need not be asked. */
+  /** UIDs of cached Services with the finalizer, which need no lookup. */
   readonly held: () => ReadonlySet<string>;
 }
 
-/** Waits after failures in a row, as for Services. */
 const backoff = { baseMs: 5000, maxMs: 300_000 };
 
 /**
- * Takes down what belongs to Services that went while nobody held them: somebody took the finalizer off. What fails is
- * tried again until nothing is left, after as long as the cloud asks for or ever more rarely.
+ * Deletes load balancers of Services that were deleted after their finalizer was removed by hand. Retries with backoff, or
+ * after the delay of a RetryError.
  */
 export async function removeOrphans(search: OrphanSearch, signal: AbortSignal): Promise<void> {
   const { clock, random = Math.random, log } = search;
@@ -49,19 +48,19 @@ export async function removeOrphans(search: OrphanSearch, signal: AbortSignal): 
       return await removeAll(search, signal);
     } catch (error) {
       if (signal.aborted) return;
-      const isAsked = error instanceof RetryError;
-      failures += isAsked ? 0 : 1;
-      if (!isAsked)
+      const isRetryError = error instanceof RetryError;
+      failures += isRetryError ? 0 : 1;
+      if (!isRetryError)
         log[failures === 1 ? 'warn' : 'debug'](
           { err: error, failures },
-          'load balancers without a Service could not all be removed, will try again',
+          'could not delete all load balancers without a Service, retrying',
         );
-      await sleep(clock, isAsked ? error.afterMs : backoffMs(backoff, failures, random), signal);
+      await sleep(clock, isRetryError ? error.afterMs : backoffMs(backoff, failures, random), signal);
     }
   }
 }
 
-/** One that stays, such as one that is protected, is no reason to leave the others. */
+/** Continues after a failure, for example of a load balancer with deletion protection. */
 async function removeAll({ provider, client, log, held }: OrphanSearch, signal: AbortSignal): Promise<void> {
   const all = await provider.list(signal);
   const uids = held();
@@ -70,8 +69,8 @@ async function removeAll({ provider, client, log, held }: OrphanSearch, signal: 
   for (const made of await findOrphans(suspects, client, signal)) {
     const about = { service: `${made.namespace}/${made.name}`, uid: made.uid };
     try {
-      await provider.remove(remains(made), signal);
-      log.info(about, 'a load balancer without its Service was removed');
+      await provider.remove(deletedService(made), signal);
+      log.info(about, 'deleted a load balancer without a Service');
     } catch (error) {
       if (signal.aborted || error instanceof RetryError) throw error;
       first ??= new Error(`${about.service} (${made.uid}): ${messageOf(error)}`, { cause: error });
@@ -80,8 +79,8 @@ async function removeAll({ provider, client, log, held }: OrphanSearch, signal: 
   if (first !== undefined) throw first;
 }
 
-/** What is still known of a Service that is gone. */
-const remains = ({ namespace, name, uid }: ServiceIdentity): Service => ({
+/** A Service with the known fields of a deleted one. */
+const deletedService = ({ namespace, name, uid }: ServiceIdentity): Service => ({
   metadata: { namespace, name, uid },
   spec: { type: 'LoadBalancer' },
   status: { loadBalancer: {} },

@@ -7,27 +7,27 @@ import type { IngressAddress } from '../clouds/ingress.ts';
 import { ingressWith, refusedIngress } from '../clouds/ingress.ts';
 import type { Plan } from '../clouds/plan.ts';
 
-/** What came of a request for a load balancer. */
+/** The result of `ensure`. */
 export interface Ensured {
-  /** Where it is reached, port by port; no entry where nothing was set up. */
+  /** Addresses and port status; no entry if nothing was set up. */
   readonly status: LoadBalancerStatus;
-  /** Present: it was not set up, and what existed is as it was. */
+  /** Set if nothing was changed because the Service cannot be served. */
   readonly refusal?: Problem;
-  /** Present: it was set up, as the Service asked, without the ports that the status says are not served. */
+  /** Set if only some ports are served, as the best-effort policy of the Service allows. */
   readonly shortfall?: Problem;
-  /** What to tell about the Service beside what the controller tells. */
+  /** Additional Events about the Service. */
   readonly events: readonly PlannedEvent[];
 }
 
-/** Where a load balancer can send traffic to. */
+/** The backends of a load balancer. */
 export interface Backends {
-  /** By their node ports. */
+  /** Nodes, reached through node ports. */
   readonly nodes: readonly Node[];
-  /** Those of the Service, if its traffic goes to endpoints; otherwise none. */
+  /** The slices of the Service if its traffic goes to endpoints; otherwise empty. */
   readonly slices: readonly EndpointSlice[];
 }
 
-/** A load balancer that was found, and the Service it was made for. */
+/** The Service that a load balancer was created for. */
 export interface ServiceIdentity {
   readonly namespace: string;
   readonly name: string;
@@ -35,41 +35,41 @@ export interface ServiceIdentity {
 }
 
 /**
- * What the service controller asks of a cloud, in Kubernetes' terms. A real SDK adapter implements this and nothing
- * else. Every call can be made again after a failure or a crash in its middle, and is never made twice at once for one
- * Service. Services and Nodes are read-only.
+ * The interface between the service controller and a cloud. Every method is idempotent: it may be called again after a
+ * failure or a crash in the middle. The controller never calls methods concurrently for one Service. Objects are
+ * read-only.
  */
 export interface LoadBalancerProvider {
   readonly name: string;
-  /** Values of loadBalancerClass that it serves, beside Services of no class. */
+  /** Served values of loadBalancerClass, in addition to Services without a class. */
   readonly classes: readonly string[];
-  /** Traffic does not go through node ports, so that it does not matter which nodes there are. */
+  /** Traffic does not go through node ports, so changes of nodes are irrelevant. */
   readonly ignoresNodes?: true;
-  /** Whether traffic of a Service goes to its endpoints, not through nodes. Left out: never, and slices are not followed. */
+  /** Whether traffic goes directly to endpoints. If the method is missing, slices are not watched. */
   sendsToEndpoints?(service: Service): boolean;
-  /** Its backends are for this process to check; a real cloud checks its own. */
+  /** This process checks the backends; a real cloud does that itself. */
   readonly checksHealth?: true;
-  /** Called before anything else whenever it begins to act, with all Services there are; what it knew before may be old. */
+  /** Called first in every term with all Services; state of an earlier term may be stale. */
   start?(services: readonly Service[], signal: AbortSignal): Promise<void>;
-  /** What goes on beside the calls for as long as it acts. */
+  /** Background work during a term. */
   run?(signal: AbortSignal): Promise<void>;
-  /** The load balancer of a Service, whole or in part; undefined: there is nothing left of it. */
+  /** The load balancer of a Service, even if incomplete; undefined if nothing exists. */
   find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>;
-  /** Makes it so, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while it is under way. */
+  /** Creates or updates, or refuses. `elsewhere`: another controller does. Rejects with a RetryError while in progress. */
   ensure(service: Service, backends: Backends, signal: AbortSignal): Promise<Ensured | 'elsewhere'>;
-  /** Sends traffic to these from now on. */
+  /** Readdresses the backends. */
   updateBackends(service: Service, backends: Backends, signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing is left of it, also when nothing was there. */
+  /** Deletes the load balancer; resolves if nothing exists. */
   remove(service: Service, signal: AbortSignal): Promise<void>;
-  /** The Services that load balancers of this cluster were made for, to find those whose Service is gone. */
+  /** The owners of all load balancers of this cluster, to find orphans. */
   list(signal: AbortSignal): Promise<readonly ServiceIdentity[]>;
 }
 
-/** The cloud is at work: ask again after exactly this long. Told apart by `code`. */
+/** The operation is in progress or throttled: retry after exactly `afterMs`. Identified by `code`. */
 export class RetryError extends Error {
   readonly code = 'RETRY';
   readonly afterMs: number;
-  /** What to tell about the Service already. */
+  /** Events to record now. */
   readonly events: readonly PlannedEvent[];
 
   constructor(message: string, afterMs: number, events: readonly PlannedEvent[] = []) {
@@ -79,13 +79,13 @@ export class RetryError extends Error {
   }
 }
 
-/** What comes of a plan that was carried out, or is a refusal, for a load balancer that is reached at these places. */
+/** The result of an executed or refused plan for a load balancer with these addresses. */
 export function ensureResult(
-  places: readonly IngressAddress[],
+  addresses: readonly IngressAddress[],
   { refusal, shortfall, ports, events }: Pick<Plan, 'refusal' | 'shortfall' | 'ports' | 'events'>,
 ): Ensured {
   if (refusal !== undefined)
-    return { status: { ingress: refusedIngress(places, ports, refusal.message) }, refusal, events };
-  const ingress = places.map((place) => ingressWith(place, ports, shortfall?.message));
+    return { status: { ingress: refusedIngress(addresses, ports, refusal.message) }, refusal, events };
+  const ingress = addresses.map((address) => ingressWith(address, ports, shortfall?.message));
   return { status: { ingress }, ...(shortfall === undefined ? {} : { shortfall }), events };
 }

@@ -6,7 +6,7 @@ import { cleanupFinalizer, hasFinalizer } from './needs.ts';
 import type { Wanted } from './status.ts';
 import { statusPatch } from './status.ts';
 
-/** Everything that the controller writes to a Service, each a patch that is right whatever else changed meanwhile. */
+/** The writes of the controller to a Service: patches, so that they do not conflict with other changes. */
 export class ServiceWrites {
   readonly #client: Client;
 
@@ -14,34 +14,33 @@ export class ServiceWrites {
     this.#client = client;
   }
 
-  /** Comes before the first request to a cloud: from then on the Service stays until nothing is left there. */
+  /** Called before the first request to a cloud, so that the Service exists until its load balancer is deleted. */
   async addFinalizer(service: Service, signal: AbortSignal): Promise<Service> {
     if (hasFinalizer(service)) return service;
     const body = { metadata: { uid: service.metadata.uid, finalizers: [cleanupFinalizer] } };
     return this.#client.patch(serviceKind, nameOf(service), { body, type: 'strategic', signal });
   }
 
-  /** Undefined when the Service went with it. */
   async removeFinalizer(service: Service, signal: AbortSignal): Promise<void> {
     if (!hasFinalizer(service)) return;
     const body = {
       metadata: { uid: service.metadata.uid, '$deleteFromPrimitiveList/finalizers': [cleanupFinalizer] },
     };
-    await unlessGone(this.#client.patch(serviceKind, nameOf(service), { body, type: 'strategic', signal }));
+    await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), { body, type: 'strategic', signal }));
   }
 
-  /** Writes the status if it differs; one whose Service is gone is nobody's loss. */
+  /** Writes the status if it differs. Ignores a deleted Service. */
   async setStatus(service: Service, wanted: Wanted, signal: AbortSignal): Promise<void> {
     const body = statusPatch(service, wanted);
     if (body === undefined) return;
     const options = { body, type: 'strategic', subresource: 'status', signal } as const;
-    await unlessGone(this.#client.patch(serviceKind, nameOf(service), options));
+    await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), options));
   }
 }
 
 const nameOf = ({ metadata: { namespace, name = '' } }: Service): Name => ({ namespace, name });
 
-async function unlessGone(write: Promise<unknown>): Promise<void> {
+async function ignoreNotFound(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {

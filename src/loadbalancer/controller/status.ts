@@ -1,11 +1,11 @@
-// What is written into the status of a Service: where it is reached, and what could not be done (LB-3, LB-4).
+// The load balancer status and conditions of a Service (LB-3, LB-4).
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Condition } from '../../api/metadata.ts';
 import type { Problem } from '../clouds/evaluate.ts';
 
-/** Today's condition. */
+/** The condition of the current API. */
 export const portsError = 'LoadBalancerPortsError';
-/** The condition that KEP-1435 first proposed; also the reason of today's. */
+/** The condition that KEP-1435 first proposed; also a reason of the current one. */
 export const mixedNotSupported = 'LoadBalancerMixedProtocolNotSupported';
 
 /** A strategic merge patch of the status. */
@@ -24,7 +24,7 @@ export interface Wanted {
   readonly now: string;
 }
 
-/** What to change about the status; undefined when it is right. */
+/** The patch of the status; undefined if it is up to date. */
 export function statusPatch(service: Service, { status, problem, now }: Wanted): StatusPatch | undefined {
   const { uid } = service.metadata;
   const before = service.status.loadBalancer.ingress ?? [];
@@ -43,14 +43,14 @@ export function statusPatch(service: Service, { status, problem, now }: Wanted):
   };
 }
 
-/** The condition as it is to be; undefined when it is so, or never was. */
+/** The condition to write; undefined if it is up to date or was never set. */
 function conditionFor(type: string, service: Service, { problem, now }: Omit<Wanted, 'status'>): Condition | undefined {
   const old = service.status.conditions?.find((condition) => condition.type === type);
   const isTrue = problem !== undefined && (type === portsError || problem.isAboutMixing);
   if (!isTrue && (old === undefined || old.status === 'False')) return undefined;
   const status = isTrue ? 'True' : 'False';
   const reason = isTrue ? problem.reason : 'LoadBalancerPortsServed';
-  const message = isTrue ? problem.message : 'every port is served, or no load balancer is asked for';
+  const message = isTrue ? problem.message : 'all ports are served, or the Service needs no load balancer';
   if (old?.status === status && old.reason === reason && old.message === message) return undefined;
   return {
     type,
@@ -62,7 +62,7 @@ function conditionFor(type: string, service: Service, { problem, now }: Omit<Wan
   };
 }
 
-/** With its fields in one order, whoever wrote it. */
+/** Sorts fields recursively and drops empty ones, for comparison. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -36,20 +36,20 @@ export interface HealthCheckOptions {
 
 /** Probes in progress at once, over all Services. */
 const maxConcurrentProbes = 128;
-/** How many endpoints are named in an annotation; more that fail stay in use. */
-const mostNamed = 1000;
+/** The limit of endpoints in the annotation; further unhealthy ones stay in use. */
+const maxNamed = 1000;
 
 /**
- * Connects to the backends of Services that ask for it, and says on the Service which of them do not answer. Who
- * carries the traffic reads it there. A new process begins with what the one before found.
+ * Probes the backends of Services with the health check annotation, and writes unhealthy ones into an annotation of the
+ * Service, which proxies read. A new process starts from that annotation.
  */
 export class HealthChecks {
   readonly #options: HealthCheckOptions;
   readonly #probes = new Semaphore(maxConcurrentProbes);
-  /** Service → ends its checks. */
+  /** Service → stops its checks. */
   readonly #running = new Map<Key, AbortController>();
-  /** Checks that have not ended yet, also of those that were told to. */
-  readonly #watches = new Set<Promise<void>>();
+  /** All checks that have not ended, including stopped ones. */
+  readonly #loops = new Set<Promise<void>>();
   readonly #slices: Informer<EndpointSlice, 'service'>;
 
   constructor(options: HealthCheckOptions) {
@@ -57,11 +57,11 @@ export class HealthChecks {
     this.#slices = options.slices;
   }
 
-  /** Checks until the signal fires. */
+  /** Runs checks until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.services.subscribe({
-      added: (service) => this.#look(service, signal),
-      updated: (service) => this.#look(service, signal),
+      added: (service) => this.#onService(service, signal),
+      updated: (service) => this.#onService(service, signal),
       deleted: (service) => this.#end(keyOf(service)),
     });
     await new Promise<void>((resolve) => {
@@ -70,27 +70,27 @@ export class HealthChecks {
     });
     stop();
     for (const key of this.#running.keys()) this.#end(key);
-    await Promise.all(this.#watches);
+    await Promise.all(this.#loops);
   }
 
-  #look(service: Service, signal: AbortSignal): void {
+  #onService(service: Service, signal: AbortSignal): void {
     const key = keyOf(service);
     const isOurs = wantsLoadBalancer(service, this.#options.classes) && !service.metadata.deletionTimestamp;
-    const wish = isOurs ? healthConfigOf(service) : 'none';
-    if (wish === 'none' || 'problem' in wish) {
+    const config = isOurs ? healthConfigOf(service) : 'none';
+    if (config === 'none' || 'problem' in config) {
       this.#end(key);
-      if (wish !== 'none')
-        this.#tell(service, warning('HealthCheckInvalid', `Backends are not checked: ${wish.problem}`));
-      if (unhealthyEndpoints(service).size > 0) this.#unmark(service, signal);
+      if (config !== 'none')
+        this.#recordEvent(service, warning('HealthCheckInvalid', `Backends are not checked: ${config.problem}`));
+      if (unhealthyEndpoints(service).size > 0) this.#clearMark(service, signal);
       return;
     }
-    if (this.#running.has(key)) return; // which reads the wish anew in every round
+    if (this.#running.has(key)) return; // it reads the config in every round
     const own = new AbortController();
     this.#running.set(key, own);
-    // There are many slices: they are read only if a Service asks for a check.
+    // There are many slices, so they are watched only if a Service has health checks.
     this.#options.informers.start(this.#slices);
-    const watch = this.#watch(key, AbortSignal.any([signal, own.signal])).finally(() => this.#watches.delete(watch));
-    this.#watches.add(watch);
+    const loop = this.#loop(key, AbortSignal.any([signal, own.signal])).finally(() => this.#loops.delete(loop));
+    this.#loops.add(loop);
   }
 
   #end(key: Key): void {
@@ -98,60 +98,62 @@ export class HealthChecks {
     this.#running.delete(key);
   }
 
-  async #watch(key: Key, signal: AbortSignal): Promise<void> {
+  async #loop(key: Key, signal: AbortSignal): Promise<void> {
     const { services, clock, log } = this.#options;
-    let standings: ReadonlyMap<string, BackendHealth> = new Map();
+    let health: ReadonlyMap<string, BackendHealth> = new Map();
     await this.#slices.synced(signal).catch(() => undefined);
     while (!signal.aborted) {
       const service = services.get(key);
-      const wish = service === undefined ? 'none' : healthConfigOf(service);
-      if (service === undefined || wish === 'none' || 'problem' in wish) return;
+      const config = service === undefined ? 'none' : healthConfigOf(service);
+      if (service === undefined || config === 'none' || 'problem' in config) return;
       try {
-        standings = await this.#round(service, { settings: wish, standings, signal });
+        health = await this.#round(service, { settings: config, health, signal });
       } catch (error) {
-        if (!signal.aborted) log.debug({ err: error, service: key }, 'a check could not be told, will try again');
+        if (!signal.aborted)
+          log.debug({ err: error, service: key }, 'could not write the result of a health check, retrying');
       }
-      await sleep(clock, wish.intervalMs, signal);
+      await sleep(clock, config.intervalMs, signal);
     }
   }
 
-  async #round(service: Service, { settings, standings, signal }: Round): Promise<ReadonlyMap<string, BackendHealth>> {
+  async #round(service: Service, { settings, health, signal }: Round): Promise<ReadonlyMap<string, BackendHealth>> {
     const targets = targetsOf(service, this.#slices.by('service', keyOf(service)));
     const named = unhealthyEndpoints(service);
     const after = new Map<string, BackendHealth>();
     await Promise.all(
       targets.map(async ({ address, port, endpoints }) => {
         const [own = ''] = endpoints;
-        const hasAnswered = await this.#probes.run(() =>
+        const isHealthy = await this.#probes.run(() =>
           canConnect(address, port, { timeoutMs: settings.timeoutMs, signal }),
         );
-        after.set(own, nextHealth(standings.get(own) ?? { isUp: !named.has(own), contrary: 0 }, hasAnswered, settings));
+        after.set(own, nextHealth(health.get(own) ?? { isUp: !named.has(own), contrary: 0 }, isHealthy, settings));
       }),
     );
     signal.throwIfAborted();
-    await this.#report(service, targets, { standings: after, signal });
+    await this.#report(service, targets, { health: after, signal });
     return after;
   }
 
   async #report(
     service: Service,
     targets: readonly Target[],
-    { standings, signal }: Omit<Round, 'settings'>,
+    { health, signal }: Omit<Round, 'settings'>,
   ): Promise<void> {
-    const down = targets.filter(({ endpoints: [own = ''] }) => standings.get(own)?.isUp === false);
+    const down = targets.filter(({ endpoints: [own = ''] }) => health.get(own)?.isUp === false);
     const before = unhealthyEndpoints(service);
     const names = down
       .flatMap(({ endpoints }) => endpoints)
       .toSorted()
-      .slice(0, mostNamed);
+      .slice(0, maxNamed);
     if (names.length === before.size && names.every((name) => before.has(name))) return;
     await this.#mark(service, names, signal);
     const failed = names.filter((name) => !before.has(name));
-    const left = `${targets.length - down.length} of ${targets.length} answer`;
+    const left = `${targets.length - down.length} of ${targets.length} are healthy`;
     if (failed.length > 0)
-      this.#tell(service, warning('BackendUnhealthy', `No answer from ${listed(failed)}: ${left}`));
+      this.#recordEvent(service, warning('BackendUnhealthy', `Unhealthy: ${listed(failed)}; ${left}`));
     const back = [...before].filter((name) => !names.includes(name));
-    if (back.length > 0) this.#tell(service, normal('BackendHealthy', `No longer left out: ${listed(back)}; ${left}`));
+    if (back.length > 0)
+      this.#recordEvent(service, normal('BackendHealthy', `Healthy again or removed: ${listed(back)}; ${left}`));
   }
 
   async #mark(service: Service, endpoints: readonly string[], signal: AbortSignal): Promise<void> {
@@ -161,24 +163,27 @@ export class HealthChecks {
     await this.#options.client.patch(serviceKind, { namespace, name }, { body, signal });
   }
 
-  /** Nobody looks any more, so that nothing is left out. */
-  #unmark(service: Service, signal: AbortSignal): void {
+  /** Removes the annotation when checks are disabled, so that all endpoints are used. */
+  #clearMark(service: Service, signal: AbortSignal): void {
     this.#mark(service, [], signal).catch((error: unknown) =>
-      this.#options.log.debug({ err: error, service: keyOf(service) }, 'an old finding could not be taken back'),
+      this.#options.log.debug(
+        { err: error, service: keyOf(service) },
+        'could not remove the annotation of unhealthy backends',
+      ),
     );
   }
 
-  #tell(service: Service, event: ReturnType<typeof normal>): void {
+  #recordEvent(service: Service, event: ReturnType<typeof normal>): void {
     this.#options.recorder.record(serviceKind, service, event);
   }
 }
 
 interface Round {
   readonly settings: HealthSettings;
-  readonly standings: ReadonlyMap<string, BackendHealth>;
+  readonly health: ReadonlyMap<string, BackendHealth>;
   readonly signal: AbortSignal;
 }
 
-/** A few of them, for a person. */
+/** The first few names. */
 const listed = (names: readonly string[]): string =>
   names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;

@@ -25,12 +25,12 @@ const wishes: readonly (readonly [text: string, want: ReturnType<typeof healthCo
   ['tcp', usual],
   ['tcp interval=500ms fall=1', { ...usual, intervalMs: 500, fall: 1 }],
   [' tcp  timeout=1s rise=10 ', { ...usual, timeoutMs: 1000, rise: 10 }],
-  ['http', { problem: '"http" is no kind of check: expected tcp' }],
+  ['http', { problem: '"http" is not a type of check: expected tcp' }],
   ...['interval=1ms', 'interval=5', 'rise=0', 'fall=100', 'often', 'port=80'].map(
     (word) =>
       [
         `tcp ${word}`,
-        { problem: `"${word}" is no setting of a check: expected interval=5s, timeout=2s, rise=2 or fall=3` },
+        { problem: `"${word}" is not a setting: expected interval=5s, timeout=2s, rise=2 or fall=3` },
       ] as const,
   ),
 ];

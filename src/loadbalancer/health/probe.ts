@@ -1,17 +1,16 @@
-// One probe of a backend, and the state that several results lead to.
+// A TCP probe, and the health of a backend after several results.
 import { connect } from 'node:net';
 
 import { afterPendingReads, systemClock } from '../../client/clock.ts';
 import type { HealthSettings } from './settings.ts';
 
-/** The state of a backend. */
 export interface BackendHealth {
   readonly isUp: boolean;
-  /** How many probes in a row had the other result. */
+  /** Consecutive probes with the opposite result. */
   readonly contrary: number;
 }
 
-/** The state after one more probe: several in a row are needed to change it. */
+/** The health after another probe; `rise` or `fall` consecutive results change it. */
 export function nextHealth(before: BackendHealth, isAnswered: boolean, { rise, fall }: HealthSettings): BackendHealth {
   if (isAnswered === before.isUp) return { isUp: before.isUp, contrary: 0 };
   const contrary = before.contrary + 1;
@@ -24,14 +23,14 @@ export interface ProbeOptions {
 }
 
 /**
- * Whether the address accepts a connection, which is closed at once. Where this process has no descriptor for it, that is
- * nothing against the target: it counts as there. Never rejects.
+ * Whether a TCP connection can be opened; it is closed at once. If this process has no file descriptor left, the target
+ * counts as healthy. Never rejects.
  */
 export function canConnect(address: string, port: number, { timeoutMs, signal }: ProbeOptions): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: address, port });
-  // The socket's own option `signal` would leave a listener behind, of every probe, on a signal that outlives them all.
+  // The `signal` option of sockets would leak a listener per probe on this long-lived signal.
   const abandon = (): void => end(false);
   const end = (isThere: boolean): void => {
     cancel();
@@ -39,7 +38,7 @@ export function canConnect(address: string, port: number, { timeoutMs, signal }:
     socket.destroy();
     resolve(isThere);
   };
-  // What came while this process was held up counts.
+  // A blocked event loop must not cause a timeout.
   const cancel = afterPendingReads(systemClock, timeoutMs, abandon);
   signal.addEventListener('abort', abandon);
   socket.once('connect', () => end(true));

@@ -1,4 +1,4 @@
-// What is asked to find out whether the endpoints of a Service answer.
+// The addresses and ports that health checks connect to.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -9,13 +9,13 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 export interface Target {
   readonly address: string;
   readonly port: number;
-  /** The endpoints that it speaks for, as they are written: itself, and its UDP twin. */
+  /** The endpoints whose health it determines, as in the annotation: itself and the UDP port of the same number. */
   readonly endpoints: readonly string[];
 }
 
 /**
- * The targets of a Service: its TCP ports at every endpoint that is ready. UDP cannot be asked whether anybody is there,
- * so that a UDP port is judged by the TCP port of the same number; one that stands alone is not judged.
+ * The targets of a Service: its TCP ports on every ready endpoint. A UDP port cannot be probed; it has the health of the TCP
+ * port of the same number, or none.
  */
 export function targetsOf(service: Service, slices: readonly EndpointSlice[]): readonly Target[] {
   const twins = udpTwins(service);

@@ -100,7 +100,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
 
     test('LB-5 what one port cannot have makes nothing of the others', async () => {
       const { refusal } = await ensure(serviceWith('80/TCP 9000/SCTP'));
-      assert.match(refusal?.message ?? '', /AWS NLB takes TCP and UDP only, not SCTP/);
+      assert.match(refusal?.message ?? '', /AWS NLB supports only TCP and UDP, not SCTP/);
       assert.deepEqual(await found(), []);
     });
 

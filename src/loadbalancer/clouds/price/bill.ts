@@ -1,31 +1,31 @@
 import type { Price, PriceModel } from './book.ts';
 import { hoursPerMonth } from './book.ts';
 
-/** How many billed units there are in the scope that a price counts, before and after. */
+/** Billed units in the scope of a price. */
 export interface UnitCounts {
-  /** Units of others in the same scope. */
+  /** Units of other Services in the same scope. */
   readonly others: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** What a change does to the bill. */
+/** The cost of a change. */
 export interface Bill {
-  /** What is counted: `listener`, `rule`. */
+  /** The name of the counted unit, such as `listener`. */
   readonly unit: string;
-  /** Units in the scope of the price, those of others included where it has one. */
+  /** Units in the scope of the price, including those of other Services if it is shared. */
   readonly unitsBefore: number;
   readonly unitsAfter: number;
-  /** US dollars; undefined where only the operator knows. */
+  /** US dollars; undefined if the price depends on the operator. */
   readonly hourlyChange: number | undefined;
   readonly monthlyChange: number | undefined;
-  /** Where the price has a threshold: how many units the base price covers, and how many of them are left after. */
+  /** For tiers: the units in the base price, and how many of them remain unused. */
   readonly threshold?: { readonly included: number; readonly left: number; readonly scope: string };
   readonly asOf: string;
   readonly note?: string;
 }
 
-/** The hourly price of so many units of one model; undefined where only the operator knows. */
+/** The hourly price of a number of units; undefined if it depends on the operator. */
 export function hourlyPrice(model: PriceModel, units: number): number | undefined {
   if (model.type === 'operator') return undefined;
   if (units === 0 || model.type === 'free') return 0;
@@ -33,10 +33,10 @@ export function hourlyPrice(model: PriceModel, units: number): number | undefine
   return model.base + model.extra * Math.max(0, units - model.included);
 }
 
-/** The change of the bill when the units of one load balancer change. */
+/** The change of cost when the units of one load balancer change. */
 export function billFor(price: Price, unit: string, { others, before, after }: UnitCounts): Bill {
   const { model, asOf, note } = price;
-  // Only tiers look at what others have; everything else is billed by the instance.
+  // Only tiers depend on the units of other Services.
   const shared = model.type === 'tiers' ? others : 0;
   const [unitsBefore, unitsAfter] = [shared + before, shared + after];
   const hourlyBefore = hourlyPrice(model, unitsBefore);

@@ -1,13 +1,13 @@
-// What load balancers cost: list prices in US dollars of US regions, from the vendors' public pages.
+// List prices of load balancers in US dollars for US regions, from the public pages of the vendors.
 import type { Era } from '../product.ts';
 
-/** How a bill follows from what exists. */
+/** The billing model of a product. */
 export type PriceModel =
-  /** Nothing is billed for it. */
+  /** Not billed. */
   | { readonly type: 'free' }
-  /** So much an hour for an instance, however many units it has. */
+  /** A price per hour and instance, independent of units. */
   | { readonly type: 'flat'; readonly hourly: number }
-  /** The first units cost the base together, each further one extra; counted over a scope that Services share. */
+  /** A base price includes the first units, further ones cost extra; units are counted over a shared scope. */
   | {
       readonly type: 'tiers';
       readonly base: number;
@@ -15,27 +15,27 @@ export type PriceModel =
       readonly extra: number;
       readonly scope: 'loadBalancer' | 'project';
     }
-  /** So much an hour for an instance, and more for what goes through it. */
+  /** A price per hour and instance plus a price for traffic. */
   | { readonly type: 'usage'; readonly hourly: number }
-  /** Only the operator or the contract knows. */
+  /** Depends on the operator or contract. */
   | { readonly type: 'operator' };
 
-/** What one product costs, and when that was looked up. */
+/** The price of a product with its date. */
 export interface Price {
   readonly model: PriceModel;
-  /** The month in which the numbers were the vendor's. */
+  /** The month in which the vendor published the numbers. */
   readonly asOf: string;
-  /** What depends on use, or is not certain, for a person. */
+  /** Usage-based or unconfirmed parts, as text. */
   readonly note?: string;
 }
 
-/** `cloud/kind` → its price in each era in which it exists. */
+/** `cloud/product` → price per era. */
 export type PriceBook = Readonly<Record<string, Partial<Readonly<Record<Era, Price>>>>>;
 
 const seed = '2020-07';
 const today = '2026-11';
 
-/** Every tier of both clouds that have tiers: five rules in the base price. */
+/** Both clouds with tiers include five rules in the base price. */
 const tiers = (scope: 'loadBalancer' | 'project'): PriceModel => ({
   type: 'tiers',
   base: 0.025,
@@ -48,13 +48,13 @@ const operator: PriceModel = { type: 'operator' };
 const usage = (hourly: number): PriceModel => ({ type: 'usage', hourly });
 const monthly = (dollars: number): PriceModel => ({ type: 'flat', hourly: dollars / hoursPerMonth });
 
-/** A month, as vendors count it. */
+/** The length of a month in vendor price lists. */
 export const hoursPerMonth = 730;
 
 const nlcu =
   'plus 0.006 per NLCU-hour; TCP and UDP have capacity units of their own (TCP 800 new flows/s and 100k active, UDP 400 and 50k)';
 
-/** The prices that plans use unless given others. */
+/** The default prices. */
 export const priceBook: PriceBook = {
   'alibaba/clb': {
     seed: {

@@ -28,7 +28,7 @@ test('LB-21 a plan tells the price that the operator knows, and of when it is', 
 
 const wrong: readonly (readonly [unknown, RegExp])[] = [
   [[], /^expected a mapping such as aws\/nlb/],
-  [{ 'acme/lb': {} }, /^there is no "acme\/lb": known are alibaba\/clb, /],
+  [{ 'acme/lb': {} }, /^there is no "acme\/lb": expected one of alibaba\/clb, /],
   [{ 'gce/netlb': {} }, /^there is no "gce\/netlb"/],
   [{ 'aws/nlb': 0.02 }, /^aws\/nlb: expected a mapping with type, asOf and numbers$/],
   [

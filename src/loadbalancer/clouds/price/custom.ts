@@ -1,10 +1,10 @@
-// Prices that an operator knows better than the book: of a contract, of another region, of an own cloud.
+// Prices of an operator that replace list prices, for a contract, another region or a private cloud.
 import { messageOf } from '../../../api/error-message.ts';
 import type { Price, PriceBook, PriceModel } from './book.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Model → the numbers that it has. */
+/** Model → its number fields. */
 const numbers: Readonly<Record<PriceModel['type'], readonly string[]>> = {
   free: [],
   operator: [],
@@ -13,13 +13,14 @@ const numbers: Readonly<Record<PriceModel['type'], readonly string[]>> = {
   tiers: ['base', 'included', 'extra'],
 };
 
-/** A book in which today's price of each product that is named is another. Throws what is wrong, and where. */
-export function withCustomPrices(book: PriceBook, own: unknown): PriceBook {
-  if (!isMapping(own))
+/** The price book with replaced current prices. Throws an error that names the invalid entry. */
+export function withCustomPrices(book: PriceBook, custom: unknown): PriceBook {
+  if (!isMapping(custom))
     throw new Error('expected a mapping such as aws/nlb: { type: usage, hourly: 0.02, asOf: 2026-11 }');
-  const changed = Object.entries(own).map(([name, entry]) => {
+  const changed = Object.entries(custom).map(([name, entry]) => {
     const before = Object.hasOwn(book, name) ? book[name] : undefined;
-    if (before?.today === undefined) throw new Error(`there is no "${name}": known are ${todaysOf(book).join(', ')}`);
+    if (before?.today === undefined)
+      throw new Error(`there is no "${name}": expected one of ${currentNames(book).join(', ')}`);
     try {
       return [name, { ...before, today: priceOf(entry, before.today) }] as const;
     } catch (error) {
@@ -33,7 +34,7 @@ function priceOf(entry: unknown, before: Price): Price {
   if (!isMapping(entry)) throw new Error('expected a mapping with type, asOf and numbers');
   const { type, asOf, note, ...values } = entry;
   const wanted =
-    typeof type === 'string' && Object.hasOwn(numbers, type) ? numbers[type as PriceModel['type']] : undefined; // just looked up
+    typeof type === 'string' && Object.hasOwn(numbers, type) ? numbers[type as PriceModel['type']] : undefined; // checked with hasOwn
   if (wanted === undefined) throw new Error(`expected a type of ${Object.keys(numbers).join(', ')}`);
   if (typeof asOf !== 'string' || !/^\d{4}-\d\d(-\d\d)?$/.test(asOf))
     throw new Error('expected asOf, the date of the price, as 2026-11');
@@ -45,7 +46,7 @@ function priceOf(entry: unknown, before: Price): Price {
   return { model: modelOf(type as PriceModel['type'], values, before), asOf, ...(note === undefined ? {} : { note }) };
 }
 
-/** What units count together is a fact of the cloud, and no price. */
+/** The scope of tiers is a property of the cloud and cannot be replaced. */
 function modelOf(type: PriceModel['type'], values: Entry, { model }: Price): PriceModel {
   const [hourly, base, included, extra] = ['hourly', 'base', 'included', 'extra'].map((key) =>
     Number(values[key] ?? 0),
@@ -69,5 +70,5 @@ const isPrice = (value: unknown): boolean => typeof value === 'number' && Number
 const isMapping = (value: unknown): value is Entry =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const todaysOf = (book: PriceBook): readonly string[] =>
+const currentNames = (book: PriceBook): readonly string[] =>
   Object.entries(book).flatMap(([name, { today }]) => (today === undefined ? [] : name));

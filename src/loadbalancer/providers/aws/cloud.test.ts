@@ -50,7 +50,7 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   ],
   [annotated({ 'healthcheck-port': 'http' }), /expected a port or traffic-port/],
   [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: one each/],
-  [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, with which AWS NLB takes UDP only after/],
+  [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, which AWS NLB supports for UDP only with/],
   [
     annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
     /named security groups have rules of their own: remove the ranges of clients, or the groups/,
@@ -58,7 +58,7 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is not a range of clients: expected a CIDR/],
   [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],
   [placed({ ipFamilies: ['IPv6'] }), /over IPv4: add IPv4 to spec\.ipFamilies/],
-  [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends to node ports/],
+  [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends traffic to node ports/],
 ];
 for (const [service, message] of refused) {
   test(`refused: ${message.source}`, () => {

@@ -96,7 +96,7 @@ function placeProblem({ ports }: Request, { settings, balancer }: AwsContext): s
   if (elasticAddresses.length > 0 && elasticAddresses.length !== subnets.length)
     return `annotation ${addresses} has ${elasticAddresses.length} addresses for ${subnets.length} subnets: one each`;
   if (isDualStack && ports.some(({ protocol }) => protocol === 'UDP'))
-    return `annotation ${families} is dualstack, with which AWS NLB takes UDP only after settings that are not made here`;
+    return `annotation ${families} is dualstack, which AWS NLB supports for UDP only with settings that are not available here`;
   return undefined;
 }
 
