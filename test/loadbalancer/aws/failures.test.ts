@@ -126,7 +126,7 @@ test('AWS that asks for time gets it: as long as it says, or five seconds', asyn
   for (const [failure, afterMs] of asks) {
     await using peer = await standInPeer();
     peer.standIn.disturb = () => failure;
-    const message = /^AWS wants to be asked more slowly: /;
+    const message = /^AWS throttles requests: /;
     await assert.rejects(providerAt(peer).ensure(before, backendsOf(peer), signal), {
       code: 'RETRY',
       afterMs,
@@ -141,7 +141,7 @@ test('a load balancer that is being set up is asked for every ten seconds, and i
   const ask = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
   const told = await ask().catch((error: unknown) => error);
   assert.ok(told instanceof RetryError);
-  assert.match(told.message, /^AWS is setting up load balancer fl-/);
+  assert.match(told.message, /^AWS is provisioning load balancer fl-/);
   assert.equal(told.afterMs, 10_000);
   assert.match(told.events.map(({ message }) => message).join(), /^\+16\.43 USD a month: listeners 0 → 2 /);
   await assert.rejects(ask(), { code: 'RETRY', events: [] }, 'what it costs is told once');
@@ -171,7 +171,7 @@ test('what others made under our name is not touched', async () => {
   await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
   for (const { tags } of peer.standIn.account.balancers.values()) tags.clear();
   peer.standIn.takeWrites();
-  await assert.rejects(providerAt(peer).remove(before, signal), /needs, but not its tags: delete it$/);
+  await assert.rejects(providerAt(peer).remove(before, signal), /but not its tags: delete it$/);
   assert.deepEqual(peer.standIn.takeWrites(), []);
 });
 

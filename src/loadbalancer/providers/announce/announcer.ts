@@ -8,106 +8,103 @@ import { announceIpv4 } from './gratuitous-arp.ts';
 import { NetworkInterface } from './interface.ts';
 
 export interface AnnounceOptions {
-  /** The network interface that has the addresses. */
+  /** The network interface that is assigned the addresses. */
   readonly interfaceName: string;
-  /** How long an address outlives a process that died. */
+  /** How long an address stays after the process dies. */
   readonly lifetimeMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Has a network interface of this machine answer for the addresses of load balancers. Addresses live for a while only,
- * and are kept alive: a machine that leads no longer, or whose process was killed, gives them up by itself.
+ * Assigns the addresses of load balancers to a network interface of this machine. Addresses have a limited lifetime and are
+ * renewed, so that the kernel removes them if this process is killed or loses its leadership.
  */
 export class Announcer {
   readonly #options: AnnounceOptions;
   readonly #interface: NetworkInterface;
   #claims = new AddressClaims();
-  #hasTold = true;
-  /** Changes of the interface, one after the other: what is given up and taken again is there in the end. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #wasSent = true;
+  /** Serializes changes of the interface, so that the last change wins. */
+  #pending: Promise<unknown> = Promise.resolve();
 
   constructor(options: AnnounceOptions) {
     this.#options = options;
     this.#interface = new NetworkInterface(options.interfaceName, options.lifetimeMs);
   }
 
-  /** A Service, by its UID, has these addresses from now on: resolves when they are answered for. */
+  /** Sets the addresses of a Service, given by its UID; resolves when they are assigned. */
   async setAddresses(service: string, addresses: readonly string[]): Promise<void> {
     const { gained, lost } = this.#claims.set(service, addresses);
     if (gained.length === 0 && lost.length === 0) return;
     try {
-      await this.#inTurn(async () => {
+      await this.#serialize(async () => {
         await this.#interface.remove(lost);
         await this.#interface.add(gained);
       });
     } catch (error) {
-      this.#claims.set(service, []); // so that the next try begins anew
+      this.#claims.set(service, []); // the retry starts from scratch
       throw error;
     }
-    await this.#tellNeighbours(gained);
+    await this.#sendGratuitousArp(gained);
   }
 
-  /** Keeps the addresses until the signal fires, then gives them up. */
+  /** Renews the addresses until the signal fires, then removes them. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, lifetimeMs, log } = this.#options;
     while (!signal.aborted) {
       await sleep(clock, lifetimeMs / 3, signal);
       if (signal.aborted) break;
-      await this.#inTurn(() => this.#interface.add(this.#claims.addresses)).catch((error: unknown) =>
-        log.warn({ err: error }, 'addresses could not be kept, and go when their lifetime ends'),
+      await this.#serialize(() => this.#interface.add(this.#claims.addresses)).catch((error: unknown) =>
+        log.warn({ err: error }, 'could not renew addresses, retrying'),
       );
     }
     const { addresses } = this.#claims;
     this.#claims = new AddressClaims();
-    await this.#inTurn(() => this.#interface.remove(addresses)).catch((error: unknown) =>
-      log.warn({ err: error }, 'addresses could not be given up, and go when their lifetime ends'),
+    await this.#serialize(() => this.#interface.remove(addresses)).catch((error: unknown) =>
+      log.warn({ err: error }, 'could not remove addresses, which expire with their lifetime'),
     );
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => undefined); // told to who asked for it
+  #serialize(work: () => Promise<void>): Promise<void> {
+    const done = this.#pending.then(work);
+    this.#pending = done.catch(() => undefined); // reported to the caller
     return done;
   }
 
-  async #tellNeighbours(addresses: readonly string[]): Promise<void> {
-    const told = addresses.filter((address) => familyOf(address) === 'IPv4');
-    if (told.length === 0) return;
-    const hasTold = await announceIpv4(this.#interface.name, told).catch((error: unknown) => {
-      this.#options.log.debug({ err: messageOf(error) }, 'a gratuitous ARP could not be sent');
+  async #sendGratuitousArp(addresses: readonly string[]): Promise<void> {
+    const ipv4 = addresses.filter((address) => familyOf(address) === 'IPv4');
+    if (ipv4.length === 0) return;
+    const isSent = await announceIpv4(this.#interface.name, ipv4).catch((error: unknown) => {
+      this.#options.log.debug({ err: messageOf(error) }, 'could not send gratuitous ARP');
       return false;
     });
-    if (!hasTold && this.#hasTold) {
+    if (!isSent && this.#wasSent) {
       this.#options.log.info(
         { interface: this.#interface.name },
-        'neighbours are not told of addresses, they have to ask',
+        'gratuitous ARP is not available: neighbours use moved addresses only after their ARP cache expires',
       );
     }
-    this.#hasTold = hasTold;
+    this.#wasSent = isSent;
   }
 }
 
-/** What a change of claims does to the addresses that somebody has to answer for. */
 export interface ClaimChange {
   readonly gained: readonly string[];
   readonly lost: readonly string[];
 }
 
-/** Which addresses are answered for, and because of which Services: an address goes with the last Service that has it. */
+/** Tracks which Services use which addresses. An address is released with its last Service. */
 export class AddressClaims {
-  /** Service → its addresses. */
   readonly #byService = new Map<string, readonly string[]>();
-  /** Address → the Services that have it. */
+  /** Address → Services. */
   readonly #byAddress = new Map<string, Set<string>>();
 
-  /** Every address that is claimed. */
   get addresses(): readonly string[] {
     return [...this.#byAddress.keys()];
   }
 
-  /** A Service has these addresses from now on, and no others. */
+  /** Replaces the addresses of a Service. */
   set(service: string, addresses: readonly string[]): ClaimChange {
     const before = this.#byService.get(service) ?? [];
     const gained = addresses.filter((address) => this.#add(address, service));
@@ -117,14 +114,14 @@ export class AddressClaims {
     return { gained, lost };
   }
 
-  /** Whether nobody had it before. */
+  /** Returns whether the address is new. */
   #add(address: string, service: string): boolean {
     const services = this.#byAddress.get(address) ?? new Set();
     this.#byAddress.set(address, services.add(service));
     return services.size === 1 && this.#byService.get(service)?.includes(address) !== true;
   }
 
-  /** Whether nobody has it any more. */
+  /** Returns whether the address is no longer used. */
   #remove(address: string, service: string): boolean {
     const services = this.#byAddress.get(address);
     services?.delete(service);

@@ -1,5 +1,5 @@
-// Tells the neighbours on a network where an IPv4 address is now (RFC 5227 §3), so that they do not wait for the one
-// before to be forgotten. IPv6 has this from the kernel, with `net.ipv6.conf.IFACE.ndisc_notify`.
+// Gratuitous ARP (RFC 5227 §3): updates the ARP caches of neighbours when an IPv4 address moves to this machine. For IPv6
+// the kernel does this with `net.ipv6.conf.IFACE.ndisc_notify`.
 import { networkInterfaces } from 'node:os';
 
 import { parseAddress } from '../../../api/addresses.ts';
@@ -8,7 +8,7 @@ import { loadCLibrary } from '../../../machine/c-library.ts';
 const arpType = 0x0806;
 const broadcast = Buffer.alloc(6, 0xff);
 
-/** An Ethernet frame by which an address says to everybody that it is at this hardware address. */
+/** The Ethernet frame that announces an address at a hardware address. */
 export function announcement(address: string, hardware: Buffer): Buffer {
   const protocolAddress = Buffer.alloc(4);
   protocolAddress.writeUInt32BE(Number(parseAddress(address)?.value ?? 0n));
@@ -20,19 +20,19 @@ export function announcement(address: string, hardware: Buffer): Buffer {
     head,
     hardware,
     protocolAddress,
-    Buffer.alloc(6), // whose target is not known
+    Buffer.alloc(6), // unknown target
     protocolAddress,
   ]);
 }
 
-/** The hardware address of an interface; undefined where it has none, as loopback. */
+/** The hardware address of an interface; undefined if it has none, like loopback. */
 function hardwareOf(name: string): Buffer | undefined {
   const mac = networkInterfaces()[name]?.[0]?.mac ?? '';
   const bytes = Buffer.from(mac.replaceAll(':', ''), 'hex');
   return bytes.length === 6 && bytes.some((byte) => byte !== 0) ? bytes : undefined;
 }
 
-/** Sends an announcement of each address. False: nobody could be told, and neighbours find out by themselves. */
+/** Sends an announcement per address. Returns false if that is not possible on this machine. */
 export async function announceIpv4(interfaceName: string, addresses: readonly string[]): Promise<boolean> {
   const hardware = hardwareOf(interfaceName);
   const c = await loadCLibrary();
@@ -59,7 +59,7 @@ export async function announceIpv4(interfaceName: string, addresses: readonly st
   }
 }
 
-/** A `struct sockaddr_ll` for everybody behind an interface. */
+/** A `struct sockaddr_ll` for a broadcast on an interface. */
 function linkAddress(index: number): Buffer {
   const to = Buffer.alloc(20);
   to.writeUInt16LE(17, 0); // AF_PACKET

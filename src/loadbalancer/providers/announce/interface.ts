@@ -6,18 +6,18 @@ import { messageOf } from '../../../api/error-message.ts';
 
 const execute = promisify(execFile);
 
-/** The addresses of a network interface, as `ip` of iproute2 changes them. */
+/** Changes the addresses of a network interface with `ip` of iproute2. */
 export class NetworkInterface {
   readonly name: string;
   readonly #lifetimeSeconds: number;
 
-  /** Addresses that are not added again within their lifetime are taken off by the kernel, whatever became of us. */
+  /** The kernel removes addresses that are not added again within their lifetime. */
   constructor(name: string, lifetimeMs: number) {
     this.name = name;
     this.#lifetimeSeconds = Math.ceil(lifetimeMs / 1000);
   }
 
-  /** Adds addresses, or lets those that are there live on. */
+  /** Adds addresses, or renews their lifetime. */
   async add(addresses: readonly string[]): Promise<void> {
     const life = `valid_lft ${this.#lifetimeSeconds} preferred_lft ${this.#lifetimeSeconds}`;
     try {
@@ -28,7 +28,7 @@ export class NetworkInterface {
     }
   }
 
-  /** Takes addresses off; those that are gone already are gone. */
+  /** Removes addresses; succeeds if they do not exist. */
   async remove(addresses: readonly string[]): Promise<void> {
     const lines = addresses.map((address) => `address delete ${hostPrefix(address)} dev ${this.name}`);
     await this.#batch(lines, ['-force']).catch((error: unknown) => {
@@ -43,15 +43,15 @@ export class NetworkInterface {
     try {
       await running;
     } catch (error) {
-      // A cast to what a command that fails has beside its message.
+      // A cast to the additional fields of errors of execFile.
       const { stderr = '', code } = error as { stderr?: string; code?: string | number };
-      if (code === 'ENOENT') throw new Error('there is no command `ip`: install iproute2', { cause: error });
-      // What `ip` said, without its account of the batch.
-      const [said = ''] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Command failed'));
-      throw new Error(said.trim() || messageOf(error), { cause: error });
+      if (code === 'ENOENT') throw new Error('the command `ip` was not found: install iproute2', { cause: error });
+      // The error of `ip` without the line about the batch.
+      const [firstLine = ''] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Command failed'));
+      throw new Error(firstLine.trim() || messageOf(error), { cause: error });
     }
   }
 }
 
-/** The address alone, whatever network it is in. */
+/** The address as a host prefix. */
 const hostPrefix = (address: string): string => `${address}/${familyOf(address) === 'IPv6' ? 128 : 32}`;

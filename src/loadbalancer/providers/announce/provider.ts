@@ -3,8 +3,8 @@ import type { Backends, Ensured, LoadBalancerProvider, ServiceIdentity } from '.
 import type { Announcer } from './announcer.ts';
 
 /**
- * A provider whose addresses an interface of this machine answers for: before the status tells of an address, and until
- * its load balancer is gone.
+ * Wraps a provider and assigns its addresses to a network interface, before they are written to the status and until the
+ * load balancer is deleted.
  */
 export class AnnouncingProvider implements LoadBalancerProvider {
   readonly name: string;
@@ -33,7 +33,7 @@ export class AnnouncingProvider implements LoadBalancerProvider {
 
   async find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined> {
     const found = await this.#inner.find(service, signal);
-    // What is gone already, such as by hand, is not removed any more.
+    // The controller does not call `remove` for a load balancer that was deleted by hand.
     if (found === undefined) await this.#announcer.setAddresses(uidOf(service), []);
     return found;
   }
@@ -42,7 +42,7 @@ export class AnnouncingProvider implements LoadBalancerProvider {
     const ensured = await this.#inner.ensure(service, backends, signal);
     if (ensured === 'elsewhere') return ensured;
     const addresses = (ensured.status.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
-    // An address that is taken after all were given up would be kept by nobody, and had by two.
+    // After the end of the term another machine may own the address, and nothing would remove it here.
     signal.throwIfAborted();
     await this.#announcer.setAddresses(uidOf(service), addresses);
     return ensured;
@@ -62,5 +62,5 @@ export class AnnouncingProvider implements LoadBalancerProvider {
   }
 }
 
-/** By this, not by its name: what is left of one that is gone may be removed after another has that name. */
+/** The UID, because a Service may be replaced by another of the same name before its load balancer is removed. */
 const uidOf = ({ metadata: { uid = '' } }: Service): string => uid;

@@ -34,7 +34,7 @@ const planned = (service: Service, balancer?: FoundBalancer): Plan =>
   });
 
 const refused: readonly (readonly [Service, RegExp])[] = [
-  [serviceWith('80/TCP'), /in which subnets\? annotate the Service with \S+-subnets, or pass --aws-subnets/],
+  [serviceWith('80/TCP'), /no subnets: annotate the Service with \S+-subnets, or pass --aws-subnets/],
   [annotated({ type: 'clb' }), /-type is "clb": expected nlb or external/],
   [annotated({ subnets: 'eu-a' }), /-subnets is "eu-a": expected IDs such as subnet-0a1b/],
   [annotated({ scheme: 'public' }), /expected internal or internet-facing/],
@@ -46,17 +46,17 @@ const refused: readonly (readonly [Service, RegExp])[] = [
         { port: 53, protocol: 'UDP', targetPort: 5354 },
       ],
     }),
-    /port 53 is one listener for TCP and UDP, so that both need one target port/,
+    /port 53 is one listener for TCP and UDP and needs the same target port for both/,
   ],
   [annotated({ 'healthcheck-port': 'http' }), /expected a port or traffic-port/],
-  [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: one each/],
+  [annotated({ 'eip-allocations': 'eipalloc-a,eipalloc-b' }), /has 2 addresses for 1 subnets: expected one per subnet/],
   [annotated({ 'ip-address-type': 'dualstack' }, '53/UDP'), /dualstack, which AWS NLB supports for UDP only with/],
   [
     annotated({ 'security-groups': 'sg-0a' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
-    /named security groups have rules of their own: remove the ranges of clients, or the groups/,
+    /source ranges are not applied to named security groups: remove the ranges or the groups/,
   ],
-  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is not a range of clients: expected a CIDR/],
-  [placed({ loadBalancerIP: '192.0.2.1' }), /drop spec\.loadBalancerIP/],
+  [placed({ loadBalancerSourceRanges: ['192.0.2.0'] }), /"192\.0\.2\.0" is not a source range: expected a CIDR/],
+  [placed({ loadBalancerIP: '192.0.2.1' }), /remove spec\.loadBalancerIP/],
   [placed({ ipFamilies: ['IPv6'] }), /over IPv4: add IPv4 to spec\.ipFamilies/],
   [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends traffic to node ports/],
 ];
@@ -70,11 +70,14 @@ for (const [service, message] of refused) {
 
 const existing = balancerOf({ LoadBalancerName: 'fl-web', Scheme: 'internal' }, {}, {});
 const fixed: readonly (readonly [Service, RegExp])[] = [
-  [annotated({}), /cannot change this of load balancer fl-web: it is internal; delete the Service and create it again/],
-  [annotated({ scheme: 'internal', 'security-groups': 'sg-a' }), /it was made without security groups/],
+  [
+    annotated({}),
+    /cannot change load balancer fl-web in this way: it is internal; delete the Service and create it again/,
+  ],
+  [annotated({ scheme: 'internal', 'security-groups': 'sg-a' }), /it was created without security groups/],
   [
     annotated({ scheme: 'internal' }, '80/TCP', { loadBalancerSourceRanges: ['192.0.2.0/24'] }),
-    /it was made without security groups/,
+    /it was created without security groups/,
   ],
   [annotated({ scheme: 'internal', 'eip-allocations': 'eipalloc-a' }), /it has other addresses/],
 ];
@@ -88,8 +91,8 @@ test('nodes that are no instances, and annotations that mean nothing, are told o
   const stray = { ...nodeAt('i-0a'), metadata: { name: 'stray' }, spec: { providerID: 'kind://docker/kind/stray' } };
   const { events } = plan(cloud, { service, nodes: [stray], era: 'today', product: nlbProduct, isMixingAllowed: true });
   const told = events.map(({ message }) => message).join('\n');
-  assert.match(told, /annotation \S+-access-log-enabled means nothing here/);
-  assert.match(told, /node stray gets no traffic: its spec\.providerID names no EC2 instance/);
+  assert.match(told, /annotation \S+-access-log-enabled is not supported/);
+  assert.match(told, /node stray receives no traffic: its spec\.providerID is not an EC2 instance/);
 });
 
 test('names are at most 32 characters of those that AWS takes, and stay', () => {

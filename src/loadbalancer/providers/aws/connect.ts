@@ -1,30 +1,30 @@
-// The ways to AWS: its own SDK, which is loaded by those who ask for it and finds credentials by itself.
+// Clients of AWS. The SDK is loaded on demand and finds credentials itself.
 import { pipeline, Readable } from 'node:stream';
 
 import type { Ec2 } from './ec2.ts';
 import { ec2By, limitResponse } from './ec2.ts';
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
 
-/** Left out, the SDK finds them: environment, profile, web identity, the machine's role. */
+/** By default the SDK uses the environment, profile, web identity or instance role. */
 export interface ConnectOptions {
   readonly region?: string | undefined;
-  /** Another address of the service, such as that of an emulator. */
+  /** Endpoint of ELBv2, for example of an emulator. */
   readonly endpoint?: string | undefined;
-  /** Another address of EC2; default the one before, if there is one. */
+  /** Endpoint of EC2; default: `endpoint`. */
   readonly ec2Endpoint?: string | undefined;
-  /** How often a call is tried before it has failed; default the SDK's. */
+  /** Attempts per call; default: that of the SDK. */
   readonly maxAttempts?: number;
 }
 
 const sdkPackage = '@aws-sdk/client-elastic-load-balancing-v2';
 
-/** The ways to AWS. */
+/** The AWS clients. */
 export interface Aws {
   readonly elb: Elb;
   readonly ec2: Ec2;
 }
 
-/** Connects to AWS. Rejects when the SDK, which is an optional dependency, is not installed. */
+/** Creates the clients. Rejects if the SDK, an optional dependency, is not installed. */
 export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Promise<Aws> {
   const sdk = await import('@aws-sdk/client-elastic-load-balancing-v2').catch((error: unknown) => {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
@@ -33,25 +33,25 @@ export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Prom
   });
   const clientOf = ({ region, endpoint, maxAttempts }: ConnectOptions): ElasticLoadBalancingV2 => {
     const client = new sdk.ElasticLoadBalancingV2({
-      // Several workers share an account's rate: the client slows down before AWS makes it.
+      // Adaptive rate limiting, because concurrent syncs share the rate limit of the account.
       retryMode: 'adaptive',
       ...(region === undefined ? {} : { region }),
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
     });
-    limitAnswers(client);
+    limitResponses(client);
     return client;
   };
   const elb = clientOf(options);
   await elb.config.region().catch((error: unknown) => {
-    throw new Error('which region of AWS? pass --aws-region, or set AWS_REGION', { cause: error });
+    throw new Error('the AWS region is not set: pass --aws-region, or set AWS_REGION', { cause: error });
   });
-  // Another client signs for EC2: each goes on to sign for the service that it was first asked to sign for.
+  // A separate client for EC2, because a signer is bound to the first service that it signs for.
   return { elb, ec2: ec2By(clientOf(options), ec2Endpoint ?? options.endpoint) };
 }
 
-/** Has answers that are too long fail where the SDK would hold all of them. */
-function limitAnswers(client: ElasticLoadBalancingV2): void {
+/** Limits the size of responses, which the SDK would buffer. */
+function limitResponses(client: ElasticLoadBalancingV2): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
@@ -59,15 +59,15 @@ function limitAnswers(client: ElasticLoadBalancingV2): void {
       if (hasBody(response)) response.body = pipeline(response.body, limitResponse(), () => undefined);
       return result;
     },
-    // Behind the step that reads the body.
-    { step: 'deserialize', priority: 'low', name: 'limitAnswers' },
+    // After the step that reads the body.
+    { step: 'deserialize', priority: 'low', name: 'limitResponses' },
   );
 }
 
 const hasBody = (response: unknown): response is { body: Readable } =>
   typeof response === 'object' && response !== null && 'body' in response && response.body instanceof Readable;
 
-/** Everything that is asked of ELBv2, and so everything that has to be permitted. */
+/** All ELBv2 actions that are used, and so the required permissions. */
 export const elbActions = [
   'AddTags',
   'CreateListener',
@@ -94,5 +94,5 @@ export const elbActions = [
   'SetSubnets',
 ] as const;
 
-/** The client of the SDK, with the calls above. */
+/** The used part of the SDK client. */
 export type Elb = Pick<ElasticLoadBalancingV2, Uncapitalize<(typeof elbActions)[number]>>;

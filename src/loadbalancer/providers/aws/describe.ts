@@ -1,4 +1,4 @@
-// Reads what is at AWS. Names say where to look, and tags whose it is.
+// Reads the AWS resources of a Service: found by name, with ownership checked by tags.
 import type { Listener, LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { ServiceIdentity } from '../../controller/provider.ts';
 import type { Aws } from './connect.ts';
@@ -8,12 +8,12 @@ import type { Owner } from './names.ts';
 import { targetText } from './targets.ts';
 import { asRecord, balancerName, familyPrefix, filtersFor, ownerFromTags, prefixOf } from './names.ts';
 
-/** The ways to AWS, and until when they are gone. */
+/** The AWS clients and the signal that aborts calls. */
 export interface Session extends Aws {
   readonly signal: AbortSignal;
 }
 
-/** Everything that is there for a Service, also what a crash left without a load balancer. */
+/** All resources of a Service, also those that a crash left without a load balancer. */
 export async function describe(session: Session, owner: Owner): Promise<Found> {
   const { elb, ec2, signal: abortSignal } = session;
   const [securityGroup] = await ec2.securityGroups({ 'group-name': balancerName(owner) }, abortSignal);
@@ -22,12 +22,12 @@ export async function describe(session: Session, owner: Owner): Promise<Found> {
   const arns = [...(balancer === undefined ? [] : [arnOf(balancer)]), ...groups.map(groupArn)];
   const tags = await tagsOf(session, arns);
   if (securityGroup !== undefined) tags.set(securityGroup.id, securityGroup.tags);
-  const stranger = Array.from(tags.keys()).find(
+  const foreign = Array.from(tags.keys()).find(
     (id) => ownerFromTags(owner.cluster, tags.get(id) ?? {})?.uid !== owner.uid,
   );
-  if (stranger !== undefined) throw notOurs(stranger, owner);
+  if (foreign !== undefined) throw notOurs(foreign, owner);
   const found: FoundGroup[] = [];
-  // One after another: an account has few calls a second, and other Services wait for theirs.
+  // Sequential, because the rate limit of an account is low and shared with other Services.
   for (const group of groups) found.push(await groupOf(session, group, tags.get(groupArn(group)) ?? {}));
   const guard = securityGroup === undefined ? {} : { securityGroup };
   if (balancer === undefined) return { ...guard, groups: found, listeners: [] };
@@ -45,7 +45,7 @@ export async function describe(session: Session, owner: Owner): Promise<Found> {
   };
 }
 
-/** The Services of a cluster that anything was made for. */
+/** The Services that own resources in a cluster. */
 export async function owners(session: Session, cluster: string): Promise<readonly ServiceIdentity[]> {
   const isNamedByUs = (name = ''): boolean => name.startsWith(familyPrefix);
   const balancers = (await balancersNamed(session)).filter(({ LoadBalancerName }) => isNamedByUs(LoadBalancerName));
@@ -58,9 +58,9 @@ export async function owners(session: Session, cluster: string): Promise<readonl
 }
 
 const notOurs = (arn: string, { namespace, name, cluster }: Owner): Error =>
-  new Error(`${arn} has the name that ${namespace}/${name} of cluster ${cluster} needs, but not its tags: delete it`);
+  new Error(`${arn} has the name for ${namespace}/${name} of cluster ${cluster} but not its tags: delete it`);
 
-/** All, or the one of a name. */
+/** All load balancers, or the one with a name. */
 async function balancersNamed(session: Session, name?: string): Promise<readonly LoadBalancer[]> {
   const { elb, signal: abortSignal } = session;
   const which = name === undefined ? { PageSize: 400 } : { Names: [name] };
@@ -75,7 +75,7 @@ async function balancersNamed(session: Session, name?: string): Promise<readonly
   }
 }
 
-/** AWS does not search by a part of a name, so all are listed, 400 in a call. */
+/** AWS cannot search by prefix, so all groups are listed, 400 per call. */
 async function groupsWith({ elb, signal: abortSignal }: Session, prefix: string): Promise<readonly TargetGroup[]> {
   const all = await pagesOf(
     (Marker) => elb.describeTargetGroups({ PageSize: 400, Marker }, { abortSignal }),
@@ -84,7 +84,7 @@ async function groupsWith({ elb, signal: abortSignal }: Session, prefix: string)
   return all.filter(({ TargetGroupName = '' }) => TargetGroupName.startsWith(prefix));
 }
 
-/** ARN → tags; AWS takes 20 ARNs in a call. */
+/** ARN → tags; AWS accepts 20 ARNs per call. */
 async function tagsOf(
   { elb, signal: abortSignal }: Session,
   arns: readonly string[],
@@ -117,7 +117,7 @@ const groupArn = ({ TargetGroupArn = '' }: TargetGroup): string => TargetGroupAr
 
 type Words = Readonly<Record<string, string>>;
 
-/** A load balancer of the SDK as we have it. */
+/** A load balancer from the form of the SDK. */
 export function balancerOf(balancer: LoadBalancer, tags: Words, attributes: Words): FoundBalancer {
   const { AvailabilityZones: zones = [] } = balancer;
   return {

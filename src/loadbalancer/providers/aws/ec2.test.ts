@@ -104,7 +104,7 @@ test('an error has the code, the words and the answer that AWS gave', async () =
   assert.ok(error instanceof Error);
   assert.equal(`${error.name} ${error.message}`, 'InvalidGroup.NotFound no "it"');
   const page = (await asked(503, '<html>busy<br>')).error;
-  assert.match(String(page), /EC2 answers with status 503/);
+  assert.match(String(page), /EC2 returned status 503/);
 });
 
 test('EC2 is where ELBv2 is, in every partition', async () => {
@@ -126,7 +126,7 @@ test('nobody there is told by address', async () => {
   await once(server, 'close');
   const { ec2 } = await connect({ region: 'eu-central-1', endpoint: `http://127.0.0.1:${port}` });
   const gone = ec2.vpcOf('subnet-0a', signal);
-  await assert.rejects(gone, /^Error: EC2 at 127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/);
+  await assert.rejects(gone, /^Error: no response from EC2 at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
 });
 
 test('XML of answers', () => {

@@ -1,5 +1,5 @@
-// The few calls of EC2 that security groups need. What is hard about a call of AWS, finding credentials and signing, the
-// SDK of ELBv2 does for any of its services: a second SDK for seven calls would add little.
+// The EC2 calls for security groups. The ELBv2 SDK provides credentials and signing for any service, so a second SDK for
+// seven calls is not needed.
 import { pipeline, Readable, Transform } from 'node:stream';
 import { text as allOf } from 'node:stream/consumers';
 
@@ -10,7 +10,7 @@ import type { FoundSecurityGroup, Rule } from './found.ts';
 import type { Element } from './xml.ts';
 import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
-/** Everything that is asked of EC2, and so everything that has to be permitted. */
+/** All EC2 actions that are used, and so the required permissions. */
 export const ec2Actions = [
   'AuthorizeSecurityGroupIngress',
   'CreateSecurityGroup',
@@ -23,7 +23,6 @@ export const ec2Actions = [
 
 type Words = Readonly<Record<string, string>>;
 
-/** What a security group is made of. */
 export interface SecurityGroupInput {
   readonly name: string;
   readonly description: string;
@@ -31,13 +30,13 @@ export interface SecurityGroupInput {
   readonly tags: Words;
 }
 
-/** EC2, as far as it is asked. Every call ends when the signal fires. */
+/** The used part of the EC2 API. Every call is aborted when the signal fires. */
 export interface Ec2 {
-  /** The VPC that a subnet is in. */
+  /** The VPC of a subnet. */
   vpcOf(subnet: string, signal: AbortSignal): Promise<string>;
-  /** Those that every filter fits, such as `{ 'group-name': 'fl-web' }`. */
+  /** The groups that match all filters, such as `{ 'group-name': 'fl-web' }`. */
   securityGroups(filters: Words, signal: AbortSignal): Promise<readonly FoundSecurityGroup[]>;
-  /** Gives its ID. */
+  /** Returns the ID. */
   createSecurityGroup(input: SecurityGroupInput, signal: AbortSignal): Promise<string>;
   authorizeIngress(id: string, rules: readonly Rule[], signal: AbortSignal): Promise<void>;
   revokeIngress(id: string, rules: readonly Rule[], signal: AbortSignal): Promise<void>;
@@ -45,65 +44,65 @@ export interface Ec2 {
   addTags(id: string, tags: Words, signal: AbortSignal): Promise<void>;
 }
 
-/** A client of the SDK that signs for EC2, and is asked for nothing else. */
+/** A client of the SDK that is used only to sign EC2 requests. */
 type Signing = Pick<ElasticLoadBalancingV2, 'config'>;
 
-/** EC2 of the account and region that a client is for. */
+/** EC2 in the account and region of a client. */
 export function ec2By(signing: Signing, endpoint?: string): Ec2 {
-  const ask = ec2Caller(signing, endpoint);
+  const call = ec2Caller(signing, endpoint);
   return {
     vpcOf: async (subnet, signal) => {
-      const answer = await ask('DescribeSubnets', { SubnetId: [subnet] }, signal);
-      return elementIn(answer, 'vpcId')?.text ?? '';
+      const response = await call('DescribeSubnets', { SubnetId: [subnet] }, signal);
+      return elementIn(response, 'vpcId')?.text ?? '';
     },
     async securityGroups(filters, signal) {
       const Filter = Object.entries(filters).map(([Name, value]) => ({ Name, Value: [value] }));
       const found: FoundSecurityGroup[] = [];
       for (let NextToken = '', isMore = true; isMore; isMore = NextToken !== '') {
         const input = { Filter, MaxResults: '1000', ...(NextToken === '' ? {} : { NextToken }) };
-        const answer = await ask('DescribeSecurityGroups', input, signal);
-        found.push(...itemsIn(answer, 'securityGroupInfo').map(securityGroupOf));
-        NextToken = textIn(answer, 'nextToken');
+        const response = await call('DescribeSecurityGroups', input, signal);
+        found.push(...itemsIn(response, 'securityGroupInfo').map(securityGroupOf));
+        NextToken = textIn(response, 'nextToken');
       }
       return found;
     },
     async createSecurityGroup({ name, description, vpc, tags }, signal) {
       const TagSpecification = [{ ResourceType: 'security-group', Tag: asTags(tags) }];
       const input = { GroupName: name, GroupDescription: description, VpcId: vpc, TagSpecification };
-      return textIn(await ask('CreateSecurityGroup', input, signal), 'groupId');
+      return textIn(await call('CreateSecurityGroup', input, signal), 'groupId');
     },
     async authorizeIngress(GroupId, rules, signal) {
-      await ask('AuthorizeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
+      await call('AuthorizeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
     },
     async revokeIngress(GroupId, rules, signal) {
-      await ask('RevokeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
+      await call('RevokeSecurityGroupIngress', { GroupId, IpPermissions: rules.map(permission) }, signal);
     },
     async deleteSecurityGroup(GroupId, signal) {
-      await ask('DeleteSecurityGroup', { GroupId }, signal);
+      await call('DeleteSecurityGroup', { GroupId }, signal);
     },
     async addTags(id, tags, signal) {
-      await ask('CreateTags', { ResourceId: [id], Tag: asTags(tags) }, signal);
+      await call('CreateTags', { ResourceId: [id], Tag: asTags(tags) }, signal);
     },
   };
 }
 
-/** What becomes parameters of a form: `{ Tag: [{ Key: 'a' }] }` is `Tag.1.Key=a`. */
+/** Form parameters: `{ Tag: [{ Key: 'a' }] }` becomes `Tag.1.Key=a`. */
 type Input = string | readonly Input[] | { readonly [name: string]: Input | undefined };
 
 type Ask = (action: (typeof ec2Actions)[number], input: Input, signal: AbortSignal) => Promise<Element>;
 
-const answerWithinMs = 30_000;
+const timeoutMs = 30_000;
 
 function ec2Caller(signing: Signing, endpoint: string | undefined): Ask {
   return async (action, input, signal) => {
     const url = new URL(endpoint ?? (await endpointOf(signing)));
     const form = new URLSearchParams([['Action', action], ['Version', '2016-11-15'], ...parameters(input)]);
     const { headers, body } = await signed(signing, url, form.toString());
-    const until = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]);
+    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { method: 'POST', headers, body, signal: until }).catch((error: unknown) => {
       if (signal.aborted) throw error;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
-      throw new Error(`EC2 at ${url.host} does not answer: ${messageOf(cause)}`, { cause: error });
+      throw new Error(`no response from EC2 at ${url.host}: ${messageOf(cause)}`, { cause: error });
     });
     const text = await textOf(response);
     if (!response.ok) throw ec2Error(response, text);
@@ -111,11 +110,11 @@ function ec2Caller(signing: Signing, endpoint: string | undefined): Ask {
   };
 }
 
-/** The text of an answer, which counts without the compression that it may be sent in. */
+/** The text of a response; the size limit applies after decompression. */
 const textOf = ({ body }: Response): Promise<string> =>
   allOf(pipeline(Readable.from(body ?? []), limitResponse(), () => undefined));
 
-/** Where EC2 is: every partition of AWS calls its services alike. */
+/** The endpoint of EC2, which follows the same pattern as that of ELBv2 in every partition. */
 export async function endpointOf({ config }: Signing): Promise<string> {
   const { url } = config.endpointProvider({ Region: await config.region(), UseFIPS: await config.useFipsEndpoint() });
   return url.href.replace('//elasticloadbalancing', '//ec2');
@@ -131,7 +130,7 @@ async function signed(
   const headers = { host, 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' };
   const address = { protocol, hostname, ...(port === '' ? {} : { port: Number(port) }), path: '/', query: {} };
   const request = await signer.sign({ method: 'POST', ...address, headers, body });
-  const { host: _, ...sent } = request.headers; // which fetch sets
+  const { host: _, ...sent } = request.headers; // set by fetch
   return { headers: sent, body };
 }
 
@@ -145,10 +144,10 @@ function parameters(input: Input, path = ''): readonly [string, string][] {
   );
 }
 
-/** An error as those of the SDK are: its name is the code, and it carries the answer. */
+/** An error in the form of the SDK: its name is the code, and it has the response. */
 function ec2Error({ status, headers }: Response, text: string): Error {
   const { code, message } = parseError(text);
-  return Object.assign(new Error(message || `EC2 answers with status ${status}`), {
+  return Object.assign(new Error(message || `EC2 returned status ${status}`), {
     name: code || 'Error',
     $metadata: { httpStatusCode: status },
     $response: { headers: Object.fromEntries(headers) },
@@ -162,7 +161,7 @@ function parseError(text: string): { readonly code: string; readonly message: st
       ? { code: '', message: '' }
       : { code: textIn(error, 'Code'), message: textIn(error, 'Message') };
   } catch {
-    return { code: '', message: '' }; // A page of some proxy: the status has to do.
+    return { code: '', message: '' }; // an error page of a proxy
   }
 }
 
@@ -173,7 +172,7 @@ const permission = ({ protocol, from, to, source }: Rule): Input => ({
   ...(source.includes(':') ? { Ipv6Ranges: [{ CidrIpv6: source }] } : { IpRanges: [{ CidrIp: source }] }),
 });
 
-/** Rules that name no addresses, but other groups or lists of prefixes, are somebody else's and are left out. */
+/** Rules for other groups or prefix lists are not ours and are omitted. */
 const securityGroupOf = (group: Element): FoundSecurityGroup => ({
   id: textIn(group, 'groupId'),
   name: textIn(group, 'groupName'),
@@ -191,17 +190,17 @@ const securityGroupOf = (group: Element): FoundSecurityGroup => ({
   tags: asRecord(itemsIn(group, 'tagSet').map((tag) => ({ Key: textIn(tag, 'key'), Value: textIn(tag, 'value') }))),
 });
 
-/** More than any answer of AWS to a question for a thousand things takes. */
+/** More than any AWS response with a thousand items. */
 export const maxResponseBytes = 16 << 20;
 
-/** Passes an answer on, as long as it is short enough. */
+/** Fails if a response is larger than the limit. */
 export function limitResponse(): Transform {
   let length = 0;
   return new Transform({
     transform(piece: Uint8Array, _encoding, done) {
       length += piece.length;
       if (length <= maxResponseBytes) done(null, piece);
-      else done(new Error(`AWS sends more than ${maxResponseBytes} bytes in an answer`));
+      else done(new Error(`AWS sends more than ${maxResponseBytes} bytes in a response`));
     },
   });
 }

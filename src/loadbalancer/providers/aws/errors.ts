@@ -1,10 +1,10 @@
-// What errors of AWS mean for what is to be done next.
+// Classifies AWS errors for retries.
 import { messageOf } from '../../../api/error-message.ts';
 import { RetryError } from '../../controller/provider.ts';
 
-/** How long AWS is given when it asks for time, and does not say how much. */
+/** The retry delay if AWS does not return one. */
 const defaultRetryMs = 5000;
-/** A load balancer is made within one to three minutes. */
+/** Provisioning takes one to three minutes. */
 export const provisioningMs = 10_000;
 
 const throttlingErrors = new Set([
@@ -14,9 +14,9 @@ const throttlingErrors = new Set([
   'RequestLimitExceeded',
 ]);
 
-/** What we knew is not so any more: what is there is looked at again. */
+/** The resources changed since they were read: reconcile again. */
 const staleErrors = new Set([
-  'DependencyViolation', // of a security group, until the last of its load balancer is gone
+  'DependencyViolation', // a security group that a load balancer being deleted still uses
   'DuplicateListenerException',
   'DuplicateLoadBalancerNameException',
   'DuplicateTargetGroupNameException',
@@ -33,7 +33,7 @@ const staleErrors = new Set([
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
 
-/** Something is not there: success for those who wanted it gone. */
+/** The resource does not exist. */
 export const isGone = (error: unknown): boolean =>
   [
     'InvalidGroup.NotFound',
@@ -42,15 +42,15 @@ export const isGone = (error: unknown): boolean =>
     'TargetGroupNotFoundException',
   ].includes(nameOf(error));
 
-/** A target cannot be registered, so that none of its call was. */
+/** A target is invalid, so AWS registered none of the call. */
 export const isInvalidTarget = (error: unknown): boolean => nameOf(error) === 'InvalidTargetException';
 
-/** The error to go on with: one that says how long to wait, or what was being done. */
+/** Converts an error into a RetryError, or adds the failed operation. */
 export function wrapError(error: unknown, what: string): unknown {
   const name = nameOf(error);
   if (error instanceof RetryError || name === 'AbortError') return error;
   const message = messageOf(error);
-  if (isThrottling(error)) return new RetryError(`AWS wants to be asked more slowly: ${what}`, hintOf(error));
+  if (isThrottling(error)) return new RetryError(`AWS throttles requests: ${what}`, hintOf(error));
   if (staleErrors.has(name)) return new RetryError(`${what}: ${message}`, defaultRetryMs);
   if (name === 'CredentialsProviderError')
     return new Error(`no credentials for AWS: set AWS_PROFILE, or run with a role (${message})`, { cause: error });
@@ -64,14 +64,14 @@ function isThrottling(error: unknown): boolean {
   return status === 429 || status === 503;
 }
 
-/** Seconds, as AWS says them in a header. */
+/** The delay of the Retry-After header. */
 function hintOf(error: unknown): number {
   const headers = fieldOf(fieldOf(error, '$response'), 'headers');
   const seconds = Number(fieldOf(headers, 'retry-after'));
   return seconds > 0 && seconds < 600 ? seconds * 1000 : defaultRetryMs;
 }
 
-/** The SDK's errors carry more than their type tells. */
+/** SDK errors have fields that are not in their type. */
 const fieldOf = (value: unknown, field: string): unknown =>
   typeof value === 'object' && value !== null && field in value
     ? (value as Readonly<Record<string, unknown>>)[field]

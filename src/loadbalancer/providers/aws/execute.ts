@@ -1,5 +1,5 @@
-// Walks steps, one call after another. Each can be made again: what it makes has a name that is taken the second time,
-// and what it removes may be gone already.
+// Executes steps sequentially. Every step can be repeated: names of created resources are unique, and deleting a missing
+// resource succeeds.
 import { messageOf } from '../../../api/error-message.ts';
 import type { Session } from './describe.ts';
 import { balancerOf } from './describe.ts';
@@ -9,30 +9,30 @@ import { asTags } from './names.ts';
 import type { Step } from './steps.ts';
 import { asTarget } from './targets.ts';
 
-/** What came of it. */
+/** The result of the steps. */
 export interface Executed {
   readonly balancer?: FoundBalancer;
-  /** Targets that AWS did not take, and why. */
+  /** Target → why AWS rejected it. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** Makes the calls. Rejects with the first that fails; what was done until then is found again. */
+/** Executes the steps. Rejects at the first failure; the next reconcile finds completed steps. */
 export async function execute(session: Session, steps: readonly Step[], found: Found): Promise<Executed> {
-  const walk = new Executor(session, found);
+  const executor = new Executor(session, found);
   for (const step of steps) {
     session.signal.throwIfAborted();
     try {
-      await walk.execute(step);
+      await executor.execute(step);
     } catch (error) {
       throw wrapError(error, textOf(step));
     }
   }
-  return { ...(walk.balancer === undefined ? {} : { balancer: walk.balancer }), refused: walk.refused };
+  return { ...(executor.balancer === undefined ? {} : { balancer: executor.balancer }), refused: executor.refused };
 }
 
 type Creation = Extract<Step, { readonly call: 'CreateSecurityGroup' }>;
 
-/** One way through steps, which learns ARNs as it goes. */
+/** Executes steps and records the ARNs of created resources. */
 class Executor {
   readonly #session: Session;
   /** Name → ARN. */
@@ -62,7 +62,7 @@ class Executor {
       case 'RevokeSecurityGroupIngress':
         return ec2.revokeIngress(this.#securityGroup(step.group), step.rules, signal);
       case 'DeleteSecurityGroup':
-        return unlessGone(ec2.deleteSecurityGroup(step.id, signal));
+        return ignoreNotFound(ec2.deleteSecurityGroup(step.id, signal));
       case 'CreateLoadBalancer': {
         const SecurityGroups = step.input.SecurityGroups?.map((name) => this.#securityGroup(name));
         const { LoadBalancers: [made] = [] } = await elb.createLoadBalancer({ ...step.input, SecurityGroups }, until);
@@ -110,11 +110,11 @@ class Executor {
       case 'ModifyListener':
         return elb.modifyListener({ ...step.input, DefaultActions: this.#forward(step.group) }, until);
       case 'DeleteListener':
-        return unlessGone(elb.deleteListener({ ListenerArn: step.arn }, until));
+        return ignoreNotFound(elb.deleteListener({ ListenerArn: step.arn }, until));
       case 'DeleteLoadBalancer':
-        return unlessGone(elb.deleteLoadBalancer({ LoadBalancerArn: step.arn }, until));
+        return ignoreNotFound(elb.deleteLoadBalancer({ LoadBalancerArn: step.arn }, until));
       case 'DeleteTargetGroup':
-        return unlessGone(elb.deleteTargetGroup({ TargetGroupArn: step.arn }, until));
+        return ignoreNotFound(elb.deleteTargetGroup({ TargetGroupArn: step.arn }, until));
     }
   }
 
@@ -124,12 +124,12 @@ class Executor {
     this.#securityGroups.set(name, await ec2.createSecurityGroup({ name, description, vpc, tags }, signal));
   }
 
-  /** The ID of one that goes by its name; others go by their ID. */
+  /** The ID of the managed group, which is given by name; others are given by ID. */
   #securityGroup(name: string): string {
     return this.#securityGroups.get(name) ?? name;
   }
 
-  /** One target, such as an instance that does not run, makes AWS refuse the whole call: then each is tried alone, and the others serve. */
+  /** AWS rejects a whole call because of one invalid target, such as a stopped instance. Then targets are registered one by one. */
   async #register(group: string, targets: readonly string[]): Promise<void> {
     const { elb, signal: abortSignal } = this.#session;
     const register = (some: readonly string[]): Promise<unknown> =>
@@ -167,7 +167,7 @@ class Executor {
   }
 }
 
-async function unlessGone(removal: Promise<unknown>): Promise<void> {
+async function ignoreNotFound(removal: Promise<unknown>): Promise<void> {
   try {
     await removal;
   } catch (error) {

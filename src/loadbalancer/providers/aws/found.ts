@@ -2,7 +2,7 @@ import type { Protocol } from '../../../api/kinds/core/service/schema.ts';
 import type { OpenPort, Resource } from '../../clouds/resource.ts';
 import type { TargetType } from './targets.ts';
 
-/** Protocols that listeners and target groups of network load balancers have. */
+/** Protocols of listeners and target groups. */
 export type ElbProtocol = 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS';
 
 const served: Readonly<Record<ElbProtocol, readonly Protocol[]>> = {
@@ -12,11 +12,11 @@ const served: Readonly<Record<ElbProtocol, readonly Protocol[]>> = {
   TCP_UDP: ['TCP', 'UDP'],
 };
 
-/** The protocols of ports that a listener serves. */
+/** The port protocols that a listener serves. */
 export const protocolsOf = (protocol: string): readonly Protocol[] =>
-  protocol in served ? served[protocol as ElbProtocol] : []; // A cast that `in` has checked.
+  protocol in served ? served[protocol as ElbProtocol] : []; // checked with `in`
 
-/** A load balancer that is there. */
+/** An existing load balancer. */
 export interface FoundBalancer {
   readonly arn: string;
   readonly name: string;
@@ -28,13 +28,13 @@ export interface FoundBalancer {
   readonly elasticAddresses: readonly string[];
   readonly securityGroups: readonly string[];
   readonly state: string;
-  /** Why it is in that state, where AWS says so. */
+  /** The reason of the state, if AWS returns one. */
   readonly reason: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** How AWS says that targets are checked. */
+/** The health check of a target group as AWS returns it. */
 export interface FoundHealth {
   readonly protocol: string;
   readonly port: string;
@@ -54,7 +54,7 @@ export interface FoundGroup {
   readonly health: FoundHealth;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Those that traffic is sent to; those that are on their way out are not. */
+  /** Registered targets, without draining ones. */
   readonly targets: readonly string[];
 }
 
@@ -62,19 +62,19 @@ export interface FoundListener {
   readonly arn: string;
   readonly port: number;
   readonly protocol: string;
-  /** The ARN of the group it sends to. */
+  /** ARN of the target group. */
   readonly group: string;
   readonly certificate: string;
   readonly tlsPolicy: string;
 }
 
-/** Clients of a range may reach ports. */
+/** An ingress rule of a security group. */
 export interface Rule {
-  /** In words of EC2: `tcp`, or `-1` for all. */
+  /** EC2 protocol: `tcp`, or `-1` for all. */
   readonly protocol: string;
   readonly from: number;
   readonly to: number;
-  /** A CIDR in its canonical form. */
+  /** A canonical CIDR. */
   readonly source: string;
 }
 
@@ -85,23 +85,22 @@ export interface FoundSecurityGroup {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What is at AWS for a Service. */
+/** The AWS resources of a Service. */
 export interface Found {
-  /** The one that was made for it; those that were named are the load balancer's. */
+  /** The managed security group; named groups are part of the load balancer. */
   readonly securityGroup?: FoundSecurityGroup;
   readonly balancer?: FoundBalancer;
   readonly groups: readonly FoundGroup[];
   readonly listeners: readonly FoundListener[];
 }
 
-/** Nothing. */
 export const nothing: Found = { groups: [], listeners: [] };
 
-/** Whether there is anything left of a load balancer. */
+/** Whether no resource exists. */
 export const isNothing = ({ securityGroup, balancer, groups, listeners }: Found): boolean =>
   securityGroup === undefined && balancer === undefined && groups.length === 0 && listeners.length === 0;
 
-/** What is open, as the planner that all clouds share knows it. */
+/** The open ports as resources for the plan. */
 export const asResources = ({ listeners }: Found): readonly Resource[] =>
   listeners.map(({ port, protocol }) => ({
     type: 'Listener',

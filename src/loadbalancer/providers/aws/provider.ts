@@ -25,21 +25,21 @@ import type { Wanted } from './wanted.ts';
 import { wantedOf } from './wanted.ts';
 
 export interface AwsOptions extends Aws {
-  /** Tells load balancers of this cluster from those of others in the same account. */
+  /** Distinguishes clusters in the same account. */
   readonly cluster: string;
-  /** For Services that name none. */
+  /** Default subnets. */
   readonly subnets: readonly string[];
   readonly securityGroups: readonly string[];
   readonly isMixingAllowed: boolean;
-  /** Default: those of the book. */
+  /** Default: list prices. */
   readonly prices?: PriceBook | undefined;
 }
 
 const protection = 'deletion_protection.enabled';
 
 /**
- * Network load balancers of AWS. Nothing is remembered: every call looks at what is there, plans, and makes the
- * difference, so that it does not matter where the one before ended.
+ * Network load balancers of AWS. Stateless: every call reads the existing resources, plans, and applies the difference, so
+ * that an interrupted call can be repeated.
  */
 export class AwsProvider implements LoadBalancerProvider {
   readonly name = 'aws';
@@ -60,11 +60,11 @@ export class AwsProvider implements LoadBalancerProvider {
     const steps = wanted === undefined ? this.#targetSteps(service, backends, found) : stepsTo(wanted, found);
     const { balancer, refused } = await this.#execute(steps, found, signal);
     const events = [...planned.events, ...Array.from(refused, targetNotRegistered)];
-    // A host name has no ipMode: the API takes one beside an address alone, and proxies leave a host name alone anyway.
-    const places = balancer === undefined ? [] : [{ hostname: balancer.hostname }];
-    // What is told of one that was made now would not be told by those who find it.
+    // The API allows ipMode only with an address; proxies ignore host names.
+    const addresses = balancer === undefined ? [] : [{ hostname: balancer.hostname }];
+    // Emit Events only on creation; a later reconcile would repeat them.
     if (planned.refusal === undefined) assertServes(balancer, found.balancer === undefined ? events : []);
-    return ensureResult(places, { ...planned, events });
+    return ensureResult(addresses, { ...planned, events });
   }
 
   sendsToEndpoints(service: Service): boolean {
@@ -83,14 +83,16 @@ export class AwsProvider implements LoadBalancerProvider {
   }
 
   async list(signal: AbortSignal): Promise<readonly ServiceIdentity[]> {
-    return this.#asked('looking for load balancers', () => owners(this.#session(signal), this.#options.cluster));
+    return this.#wrapped('looking for load balancers', () => owners(this.#session(signal), this.#options.cluster));
   }
 
   #describe(service: Service, signal: AbortSignal): Promise<Found> {
-    return this.#asked('looking for the load balancer', () => describe(this.#session(signal), this.#ownerOf(service)));
+    return this.#wrapped('looking for the load balancer', () =>
+      describe(this.#session(signal), this.#ownerOf(service)),
+    );
   }
 
-  /** What is wanted is known unless the plan is a refusal. */
+  /** `wanted` is undefined if the plan is a refusal. */
   #plan(service: Service, backends: Backends, found: Found): { readonly planned: Plan; readonly wanted?: Wanted } {
     const { isMixingAllowed, prices } = this.#options;
     const { nodes } = backends;
@@ -115,7 +117,7 @@ export class AwsProvider implements LoadBalancerProvider {
     };
   }
 
-  /** Groups of endpoints that the Service does not ask for any more stay as they are. */
+  /** Target groups of endpoints that the Service no longer uses stay unchanged. */
   #targetSteps(service: Service, { nodes, slices }: Backends, found: Found): readonly Step[] {
     const { targetType, nodeLabels } = this.#settingsOf(service);
     const targetsOf = (group: FoundGroup): readonly string[] | undefined => {
@@ -126,7 +128,7 @@ export class AwsProvider implements LoadBalancerProvider {
     return targetSteps(targetsOf, found);
   }
 
-  /** What a Service does not say, flags do. */
+  /** Flags are defaults for annotations. */
   #settingsOf(service: Service): Settings {
     const settings = settingsOf(service);
     const { subnets, securityGroups } = this.#options;
@@ -150,9 +152,9 @@ export class AwsProvider implements LoadBalancerProvider {
     return { cluster: this.#options.cluster, namespace, name, uid };
   }
 
-  async #asked<T>(what: string, ask: () => Promise<T>): Promise<T> {
+  async #wrapped<T>(what: string, call: () => Promise<T>): Promise<T> {
     try {
-      return await ask();
+      return await call();
     } catch (error) {
       throw wrapError(error, what);
     }
@@ -165,22 +167,23 @@ const targetNotRegistered = ([id, why]: readonly [string, string]): PlannedEvent
   message: `AWS does not send traffic to ${id}: ${why}`,
 });
 
-/** AWS would refuse to delete it only after its listeners went. */
+/** Checked first, because AWS rejects the deletion only after the listeners are deleted. */
 function assertUnprotected(balancer: FoundBalancer | undefined): void {
   if (balancer?.attributes[protection] === 'true')
     throw new Error(
-      `load balancer ${balancer.name} is not to be deleted: set its attribute ${protection} to false first`,
+      `load balancer ${balancer.name} has deletion protection: set its attribute ${protection} to false first`,
     );
 }
 
-/** A load balancer is written into the status when it serves; until then its time is waited for. */
+/** Throws until the load balancer is active, so that the status is written only then. */
 function assertServes(
   balancer: FoundBalancer | undefined,
   events: readonly PlannedEvent[],
 ): asserts balancer is FoundBalancer {
-  if (balancer === undefined) throw new Error('AWS made a load balancer and did not say which');
+  if (balancer === undefined) throw new Error('AWS created a load balancer but did not return it');
   const { name, state, reason } = balancer;
-  if (state === 'provisioning') throw new RetryError(`AWS is setting up load balancer ${name}`, provisioningMs, events);
+  if (state === 'provisioning')
+    throw new RetryError(`AWS is provisioning load balancer ${name}`, provisioningMs, events);
   if (state === 'failed')
-    throw new Error(`AWS could not set up load balancer ${name}: ${reason || 'it does not say why'}`);
+    throw new Error(`AWS could not set up load balancer ${name}: ${reason || 'no reason returned'}`);
 }

@@ -1,5 +1,5 @@
-// The security group of a load balancer that nobody names one for: it lets clients in at the ports that are open, from
-// the ranges of the Service. It is made before the load balancer, and goes after it.
+// The managed security group of a load balancer without named groups. It allows clients in the source ranges of the Service
+// at open ports. Created before the load balancer and deleted after it.
 import { canonicalCidr } from '../../../api/addresses.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import { sourceRanges } from '../../clouds/units.ts';
@@ -15,13 +15,13 @@ export interface WantedSecurityGroup {
   readonly rules: readonly Rule[];
 }
 
-/** Calls about the group, which `group` names; EC2 gives it an ID of its own. */
+/** Calls for the group with the name `group`; EC2 assigns the ID. */
 export type SecurityGroupStep =
   | {
       readonly call: 'CreateSecurityGroup';
       readonly group: string;
       readonly description: string;
-      /** Says in which VPC, where no load balancer does yet. */
+      /** Determines the VPC if there is no load balancer yet. */
       readonly subnet: string;
       readonly tags: Readonly<Record<string, string>>;
     }
@@ -33,11 +33,11 @@ export type SecurityGroupStep =
     }
   | { readonly call: 'DeleteSecurityGroup'; readonly id: string };
 
-/** Whether the group is ours to keep: none is named, and the load balancer has groups, which AWS decides at its making. */
+/** Whether the group is managed: none is named, and the load balancer has groups, which is fixed at its creation. */
 export const keepsSecurityGroup = (settings: Settings, balancer: FoundBalancer | undefined): boolean =>
   settings.securityGroups.length === 0 && (balancer === undefined || balancer.securityGroups.length > 0);
 
-/** The ranges of a Service that leave somebody out; none when everybody may come. */
+/** The source ranges of a Service; empty if all clients are allowed. */
 export function narrowRanges(service: Service): readonly string[] {
   const ranges = sourceRanges({ service });
   return ranges.some((range) => !anySource.includes(range)) ? ranges : [];
@@ -45,20 +45,20 @@ export function narrowRanges(service: Service): readonly string[] {
 
 const anySource = ['0.0.0.0/0', '::/0'];
 
-/** Where clients come in. */
+/** The ports to open. */
 interface ListenerPorts {
   readonly listeners: readonly { readonly port: number; readonly protocol: ElbProtocol }[];
   readonly isDualStack: boolean;
 }
 
-/** The group that listeners need. */
+/** The wanted security group. */
 export function securityGroupFor(
   owner: Owner,
   service: Service,
   { listeners, isDualStack }: ListenerPorts,
 ): WantedSecurityGroup {
-  const asked = sourceRanges({ service }).flatMap((range) => canonicalCidr(range.trim()) ?? []);
-  const sources = asked.length > 0 ? new Set(asked) : anySource.slice(0, isDualStack ? 2 : 1);
+  const ranges = sourceRanges({ service }).flatMap((range) => canonicalCidr(range.trim()) ?? []);
+  const sources = ranges.length > 0 ? new Set(ranges) : anySource.slice(0, isDualStack ? 2 : 1);
   const rules = listeners.flatMap(({ port, protocol }) =>
     protocolsOf(protocol).flatMap((each) =>
       Array.from(sources, (source) => ({ protocol: each.toLowerCase(), from: port, to: port, source })),
@@ -69,7 +69,7 @@ export function securityGroupFor(
   return { name: balancerName(owner), description, rules };
 }
 
-/** What comes before the load balancer is made or changed. */
+/** Steps before the load balancer is created or changed. */
 export function stepsBefore(
   wanted: WantedSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,
@@ -86,7 +86,7 @@ export function stepsBefore(
   ];
 }
 
-/** What comes after: clients are shut out, or the group goes, when nothing needs it any more. */
+/** Steps afterwards: revoke rules or delete the group. */
 export function stepsAfter(
   wanted: WantedSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,

@@ -1,12 +1,12 @@
-// What annotations of a Service ask of its network load balancer, in the words of AWS' own controllers.
+// Settings of a network load balancer from the annotations of the AWS controllers.
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import { annotation, isTrue, listed } from '../../clouds/annotations.ts';
 import type { TargetType } from './targets.ts';
 
-/** How targets are checked; fields that are left out are AWS' to choose. */
+/** Health check of targets; AWS chooses missing fields. */
 export interface HealthCheck {
   readonly protocol: 'TCP' | 'HTTP' | 'HTTPS';
-  /** A number, or `traffic-port`: the one that traffic goes to. */
+  /** A number, or `traffic-port` for the port of the target. */
   readonly port: string;
   readonly path?: string;
   readonly intervalSeconds?: number;
@@ -15,7 +15,7 @@ export interface HealthCheck {
   readonly unhealthyThreshold?: number;
 }
 
-/** What annotations ask for; empty where they say nothing. */
+/** Parsed annotations; empty values if an annotation is missing. */
 export interface Settings {
   readonly subnets: readonly string[];
   readonly elasticAddresses: readonly string[];
@@ -26,17 +26,17 @@ export interface Settings {
   readonly groupAttributes: Readonly<Record<string, string>>;
   readonly certificates: readonly string[];
   readonly tlsPolicy: string;
-  /** Targets are spoken to over TLS. */
+  /** Whether connections to targets use TLS. */
   readonly hasTlsTargets: boolean;
   readonly targetType: TargetType;
-  /** Of nodes that get traffic. */
+  /** Labels of nodes that receive traffic. */
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly health: Partial<HealthCheck>;
 }
 
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
 
-/** The annotations that mean something here, without their prefix. */
+/** The supported annotations, without their prefix. */
 export const knownAnnotations = [
   'type',
   'internal',
@@ -70,7 +70,7 @@ type Word = (typeof knownAnnotations)[number];
 
 const key = (word: Word): string => `${prefix}${word}`;
 
-/** Reads the annotations. What is wrong with them, `annotationProblem` says. */
+/** Parses the annotations; see `annotationProblem` for validation. */
 export function settingsOf(service: Service): Settings {
   const isProxied = annotation(service, key('proxy-protocol')) === '*';
   const isCrossZone = isTrue(service, key('cross-zone-load-balancing-enabled'));
@@ -80,7 +80,7 @@ export function settingsOf(service: Service): Settings {
     securityGroups: listed(service, key('security-groups')),
     isDualStack: annotation(service, key('ip-address-type')) === 'dualstack',
     tags: pairs(service, 'additional-resource-tags'),
-    // What an annotation switches on is switched off when it goes.
+    // Always set, so that removing an annotation disables the feature.
     balancerAttributes: {
       'load_balancing.cross_zone.enabled': String(isCrossZone),
       ...pairs(service, 'attributes'),
@@ -128,7 +128,7 @@ const pairs = (service: Service, word: Word): Readonly<Record<string, string>> =
     }),
   );
 
-/** What a value has to look like; those that are not here may be anything. */
+/** Validation of values; other annotations accept any value. */
 const shapes: Partial<Record<Word, { readonly pattern: RegExp; readonly expected: string }>> = {
   type: { pattern: /^(nlb|external)$/, expected: 'nlb or external' },
   scheme: { pattern: /^(internal|internet-facing)$/, expected: 'internal or internet-facing' },
@@ -137,7 +137,7 @@ const shapes: Partial<Record<Word, { readonly pattern: RegExp; readonly expected
   'security-groups': { pattern: /^(\s*sg-[0-9a-z]+\s*(,|$))+$/, expected: 'IDs such as sg-0a1b' },
   'ip-address-type': { pattern: /^(ipv4|dualstack)$/, expected: 'ipv4 or dualstack' },
   'nlb-target-type': { pattern: /^(instance|ip)$/, expected: 'instance or ip' },
-  'proxy-protocol': { pattern: /^\*$/, expected: '"*", which is all ports' },
+  'proxy-protocol': { pattern: /^\*$/, expected: '"*" for all ports' },
   'ssl-cert': { pattern: /^arn:[^,]+$/, expected: 'the ARN of one certificate' },
   'healthcheck-protocol': { pattern: /^(tcp|http|https)$/i, expected: 'tcp, http or https' },
   'healthcheck-port': { pattern: /^(traffic-port|\d{1,5})$/, expected: 'a port or traffic-port' },
@@ -147,7 +147,7 @@ const shapes: Partial<Record<Word, { readonly pattern: RegExp; readonly expected
   'healthcheck-unhealthy-threshold': { pattern: /^\d+$/, expected: 'a number' },
 };
 
-/** What is wrong with the annotations, if anything is. */
+/** The first invalid annotation. */
 export function annotationProblem(service: Service): string | undefined {
   for (const word of knownAnnotations) {
     const [value, shape] = [annotation(service, key(word)), shapes[word]];
@@ -157,7 +157,7 @@ export function annotationProblem(service: Service): string | undefined {
   return undefined;
 }
 
-/** The annotations for AWS that mean nothing here. */
+/** AWS annotations that are not supported. */
 export const unknownAnnotations = ({ metadata }: Service): readonly string[] =>
   Object.keys(metadata.annotations ?? {}).filter(
     (name) => name.startsWith(prefix) && !knownAnnotations.some((word) => key(word) === name),

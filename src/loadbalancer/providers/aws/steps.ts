@@ -1,4 +1,4 @@
-// The calls that make what is at AWS what is wanted, in an order in which no port that stays is ever closed.
+// The calls that change the existing AWS resources into the wanted ones, in an order that closes no remaining port.
 import type {
   CreateListenerInput,
   CreateLoadBalancerInput,
@@ -13,30 +13,30 @@ import { stepsAfter, stepsBefore } from './security-group.ts';
 import type { HealthCheck } from './settings.ts';
 import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
 
-/** Attributes or tags by name. */
-type Words = Readonly<Record<string, string>>;
+/** Attributes or tags. */
+type StringMap = Readonly<Record<string, string>>;
 
-type Places = Pick<CreateLoadBalancerInput, 'Subnets' | 'SubnetMappings'>;
+type SubnetSettings = Pick<CreateLoadBalancerInput, 'Subnets' | 'SubnetMappings'>;
 
 /**
- * One call. What only an earlier one tells is left out and filled in: the ARN and the VPC of the load balancer, and the
- * ARN of the group that `group` names; and the ID of the security group that is ours, which goes by its name.
+ * One call. Values that earlier calls return are filled in on execution: ARN and VPC of the load balancer, the ARN of the
+ * target group with the name `group`, and the ID of the managed security group, which is given by name.
  */
 export type Step =
   | SecurityGroupStep
   | { readonly call: 'CreateLoadBalancer'; readonly input: CreateLoadBalancerInput }
-  | { readonly call: 'SetSubnets'; readonly input: Places }
+  | { readonly call: 'SetSubnets'; readonly input: SubnetSettings }
   | { readonly call: 'SetSecurityGroups'; readonly groups: readonly string[] }
   | { readonly call: 'SetIpAddressType'; readonly addressType: Wanted['addressType'] }
-  | { readonly call: 'AddTags'; readonly arn: string; readonly tags: Words }
-  | { readonly call: 'ModifyLoadBalancerAttributes'; readonly attributes: Words }
+  | { readonly call: 'AddTags'; readonly arn: string; readonly tags: StringMap }
+  | { readonly call: 'ModifyLoadBalancerAttributes'; readonly attributes: StringMap }
   | { readonly call: 'CreateTargetGroup'; readonly input: Omit<CreateTargetGroupInput, 'VpcId'> }
   | {
       readonly call: 'ModifyTargetGroup';
       readonly group: string;
       readonly input: Omit<ModifyTargetGroupInput, 'TargetGroupArn'>;
     }
-  | { readonly call: 'ModifyTargetGroupAttributes'; readonly group: string; readonly attributes: Words }
+  | { readonly call: 'ModifyTargetGroupAttributes'; readonly group: string; readonly attributes: StringMap }
   | {
       readonly call: 'RegisterTargets' | 'DeregisterTargets';
       readonly group: string;
@@ -54,10 +54,10 @@ export type Step =
     }
   | { readonly call: 'DeleteListener' | 'DeleteLoadBalancer' | 'DeleteTargetGroup'; readonly arn: string };
 
-/** AWS takes that many targets in one call. */
+/** The AWS limit of targets per call. */
 const maxTargets = 200;
 
-/** Additions first; what goes, goes last. No step is left when all is as wanted. */
+/** Creations come first and deletions last. Empty if everything is up to date. */
 export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
   const groupOf = (name: string): FoundGroup | undefined => found.groups.find((group) => group.name === name);
   const isWanted = ({ name }: FoundGroup): boolean => wanted.groups.some((group) => group.name === name);
@@ -81,7 +81,7 @@ export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
   ];
 }
 
-/** The steps that send traffic to other targets, and change nothing else. `targetsOf` may leave a group as it is. */
+/** The steps that only change targets. If `targetsOf` returns undefined, the group keeps its targets. */
 export function targetSteps(
   targetsOf: (group: FoundGroup) => readonly string[] | undefined,
   { groups }: Found,
@@ -93,7 +93,7 @@ export function targetSteps(
   ];
 }
 
-/** The steps that leave nothing. Groups cannot go while a listener sends to them, or a load balancer has them. */
+/** The steps that delete everything. AWS does not delete groups that a listener or load balancer uses. */
 export const removalSteps = ({ securityGroup, balancer, groups, listeners }: Found): readonly Step[] => [
   ...listeners.map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
   ...(balancer === undefined ? [] : [{ call: 'DeleteLoadBalancer', arn: balancer.arn } as const]),
@@ -120,14 +120,14 @@ function creation(wanted: Wanted): Step {
       Scheme: scheme,
       IpAddressType: addressType,
       Tags: asTags(tags),
-      ...places(wanted),
+      ...subnetSettings(wanted),
       ...(securityGroups.length === 0 ? {} : { SecurityGroups: [...securityGroups] }),
     },
   };
 }
 
-/** Subnets, with the address that is to be used in each where there are such. */
-const places = ({ subnets, elasticAddresses }: Wanted): Places =>
+/** Subnets, with an elastic address for each if there are any. */
+const subnetSettings = ({ subnets, elasticAddresses }: Wanted): SubnetSettings =>
   elasticAddresses.length === 0
     ? { Subnets: [...subnets] }
     : { SubnetMappings: subnets.map((SubnetId, index) => ({ SubnetId, AllocationId: elasticAddresses[index] })) };
@@ -137,15 +137,15 @@ function balancerChanges(wanted: Wanted, found: FoundBalancer): readonly Step[] 
   const isOther = (list: readonly string[], old: readonly string[]): boolean =>
     list.length > 0 && !isSameSet(list, old);
   return [
-    ...stepIf(isOther(subnets, found.subnets), { call: 'SetSubnets', input: places(wanted) }),
+    ...stepIf(isOther(subnets, found.subnets), { call: 'SetSubnets', input: subnetSettings(wanted) }),
     ...stepIf(isOther(securityGroups, found.securityGroups), { call: 'SetSecurityGroups', groups: securityGroups }),
     ...stepIf(addressType !== found.addressType, { call: 'SetIpAddressType', addressType }),
   ];
 }
 
-/** Tags that are missing or other; those that others added stay. */
-function tagSteps(tags: Words, tagged: readonly (FoundBalancer | FoundGroup)[]): readonly Step[] {
-  const isTagged = (found: Words): boolean => Object.entries(tags).every(([name, value]) => found[name] === value);
+/** Adds missing or changed tags; foreign tags stay. */
+function tagSteps(tags: StringMap, tagged: readonly (FoundBalancer | FoundGroup)[]): readonly Step[] {
+  const isTagged = (found: StringMap): boolean => Object.entries(tags).every(([name, value]) => found[name] === value);
   return tagged.filter((each) => !isTagged(each.tags)).map(({ arn }) => ({ call: 'AddTags', arn, tags }));
 }
 
@@ -165,7 +165,7 @@ function groupSteps(group: WantedGroup, { tags }: Wanted, found: FoundGroup | un
 const healthInput = (health: HealthCheck): Omit<ModifyTargetGroupInput, 'TargetGroupArn'> => ({
   HealthCheckProtocol: health.protocol,
   HealthCheckPort: health.port,
-  // A path is for HTTP alone; AWS refuses it elsewhere.
+  // AWS rejects a path for other protocols than HTTP and HTTPS.
   HealthCheckPath: health.protocol === 'TCP' ? undefined : health.path,
   HealthCheckIntervalSeconds: health.intervalSeconds,
   HealthCheckTimeoutSeconds: health.timeoutSeconds,
@@ -176,16 +176,16 @@ const healthInput = (health: HealthCheck): Omit<ModifyTargetGroupInput, 'TargetG
 function isSameHealth(wanted: HealthCheck, found: FoundHealth): boolean {
   const { path, ...rest } = wanted;
   const fields: Partial<FoundHealth> = wanted.protocol === 'TCP' || path === undefined ? rest : { ...rest, path };
-  return Object.entries(fields).every(([name, value]) => found[name as keyof FoundHealth] === value); // Cast: its own keys.
+  return Object.entries(fields).every(([name, value]) => found[name as keyof FoundHealth] === value); // a cast to its own keys
 }
 
-interface Behind {
+interface ExistingTarget {
   readonly found: Found;
-  /** Of the group, if it is there already. */
+  /** ARN of the target group, if it exists. */
   readonly arn: string | undefined;
 }
 
-function listenerSteps(listener: WantedListener, { tags }: Wanted, { found, arn }: Behind): readonly Step[] {
+function listenerSteps(listener: WantedListener, { tags }: Wanted, { found, arn }: ExistingTarget): readonly Step[] {
   const { port, protocol, group, certificate, tlsPolicy } = listener;
   const old = found.listeners.find((each) => each.port === port);
   const tls = {
@@ -205,12 +205,12 @@ const isSameListener = ({ protocol, certificate = '', tlsPolicy }: WantedListene
 const stepIf = (isNeeded: boolean, step: Step): readonly Step[] => (isNeeded ? [step] : []);
 
 const registrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
-  inParts(without(wanted, found)).map((targets) => ({ call: 'RegisterTargets', group, targets }));
+  inBatches(without(wanted, found)).map((targets) => ({ call: 'RegisterTargets', group, targets }));
 
 const deregistrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
-  inParts(without(found, wanted)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
+  inBatches(without(found, wanted)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
 
-const inParts = (targets: readonly string[]): readonly (readonly string[])[] =>
+const inBatches = (targets: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(targets.length / maxTargets) }, (_, part) =>
     targets.slice(part * maxTargets, (part + 1) * maxTargets),
   );
@@ -218,11 +218,11 @@ const inParts = (targets: readonly string[]): readonly (readonly string[])[] =>
 const without = (all: readonly string[], some: readonly string[]): readonly string[] =>
   all.filter((each) => !some.includes(each));
 
-/** Attributes that AWS does not list are off. */
-const differing = (wanted: Words, found: Words): Words =>
+/** Attributes that AWS does not list count as `false`. */
+const differing = (wanted: StringMap, found: StringMap): StringMap =>
   Object.fromEntries(Object.entries(wanted).filter(([name, value]) => (found[name] ?? 'false') !== value));
 
-const isEmpty = (words: Words): boolean => Object.keys(words).length === 0;
+const isEmpty = (words: StringMap): boolean => Object.keys(words).length === 0;
 
 const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
   one.toSorted().join() === other.toSorted().join();

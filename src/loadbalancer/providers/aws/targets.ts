@@ -1,4 +1,4 @@
-// What a target group sends to, as text: `i-0a1b` is an instance, at the port of its group; `192.0.2.7:8080` an endpoint.
+// Targets as text: `i-0a1b` is an instance with the port of its group, `192.0.2.7:8080` is an endpoint.
 import { protocolOf } from '../../../api/kinds/core/service/facts.ts';
 import { isReady, portNumberIn } from '../../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Node } from '../../../api/kinds/core/node/schema.ts';
@@ -6,14 +6,14 @@ import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OpenPort } from '../../clouds/resource.ts';
 
-/** What targets are, in words of AWS. */
+/** Target type of AWS. */
 export type TargetType = 'instance' | 'ip';
 
-/** The EC2 instance that a node is: `aws:///eu-central-1a/i-0a1b`. */
+/** The EC2 instance of a node, from a provider ID such as `aws:///eu-central-1a/i-0a1b`. */
 export const instanceOf = ({ spec }: Node): string | undefined =>
   /^aws:\/\/\/[^/]*\/(i-[0-9a-f]+)$/.exec(spec.providerID ?? '')?.[1];
 
-/** The instances of nodes that have these labels. */
+/** The instances of nodes with these labels. */
 export const instanceTargets = (nodes: readonly Node[], labels: Readonly<Record<string, string>>): readonly string[] =>
   nodes
     .filter(({ metadata: { labels: own = {} } }) =>
@@ -22,7 +22,7 @@ export const instanceTargets = (nodes: readonly Node[], labels: Readonly<Record<
     .flatMap((node) => instanceOf(node) ?? [])
     .toSorted();
 
-/** The endpoints that are ready for a port of a Service; undefined: it has no such port. */
+/** The ready endpoints of a port of a Service; undefined if it has no such port. */
 export function endpointTargets(
   { spec: { ports = [] } }: Service,
   slices: readonly EndpointSlice[],
@@ -40,13 +40,13 @@ export function endpointTargets(
   return Array.from(new Set(targets)).toSorted();
 }
 
-/** As the SDK has it. */
+/** A target in the form of the SDK. */
 export function asTarget(text: string): { Id: string; Port?: number } {
   const [Id = '', port] = text.split(':');
   return port === undefined ? { Id } : { Id, Port: Number(port) };
 }
 
-/** A target of the SDK as we have it. */
+/** A target from the form of the SDK. */
 export const targetText = (
   type: TargetType,
   { Id = '', Port }: { readonly Id?: string | undefined; readonly Port?: number | undefined } = {},

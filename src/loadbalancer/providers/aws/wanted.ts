@@ -1,4 +1,4 @@
-// What is to be at AWS for a Service: the plan that all clouds share, in the terms of ELBv2.
+// The wanted AWS resources of a Service: the plan in terms of ELBv2.
 import { protocolOf } from '../../../api/kinds/core/service/facts.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { Backends } from '../../controller/provider.ts';
@@ -13,38 +13,38 @@ import type { HealthCheck, Settings } from './settings.ts';
 import type { TargetType } from './targets.ts';
 import { endpointTargets, instanceTargets } from './targets.ts';
 
-/** What is behind one listener. */
+/** A target group. */
 export interface WantedGroup {
   readonly name: string;
   readonly targetType: TargetType;
   readonly protocol: ElbProtocol;
-  /** The node port; of endpoints, which have their own, that of the Service. */
+  /** The node port, or for endpoints, which have their own ports, the port of the Service. */
   readonly port: number;
   readonly health: HealthCheck;
   readonly attributes: Readonly<Record<string, string>>;
   readonly targets: readonly string[];
 }
 
-/** One port of a load balancer; two of one number cannot be. */
+/** A listener; port numbers are unique. */
 export interface WantedListener {
   readonly port: number;
   readonly protocol: ElbProtocol;
-  /** The name of the group it sends to. */
+  /** The name of the target group. */
   readonly group: string;
   readonly certificate?: string;
   readonly tlsPolicy?: string;
 }
 
-/** Everything that is to be. An empty list of subnets leaves what is. */
+/** The wanted resources. An empty list of subnets keeps the existing ones. */
 export interface Wanted {
   readonly name: string;
   readonly scheme: 'internal' | 'internet-facing';
   readonly addressType: 'ipv4' | 'dualstack';
   readonly subnets: readonly string[];
   readonly elasticAddresses: readonly string[];
-  /** IDs, or the name of the one below. */
+  /** IDs, or the name of the managed group. */
   readonly securityGroups: readonly string[];
-  /** The one that is ours to keep, where none is named. */
+  /** The managed security group, if no groups are named. */
   readonly securityGroup?: WantedSecurityGroup;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
@@ -61,10 +61,10 @@ export interface WantedInput {
   readonly keepsSecurityGroup: boolean;
 }
 
-/** The port at which every node's proxy tells whether it is well (KEP-3836). */
+/** The health endpoint of the proxy on every node (KEP-3836). */
 const proxyHealth = { protocol: 'HTTP', port: '10256', path: '/healthz' } as const;
 
-/** What a plan means at AWS. */
+/** Converts a plan. */
 export function wantedOf(input: WantedInput): Wanted {
   const { owner, service, planned, settings, keepsSecurityGroup } = input;
   const units = planned.resources.filter(({ type }) => type === 'Listener').map((unit) => portOf(input, unit));
@@ -127,7 +127,7 @@ function portOf({ owner, service, settings, backends }: WantedInput, unit: Resou
   };
 }
 
-/** Cannot be another one: the planner lets nothing else through. */
+/** The plan contains no other protocols. */
 function elbProtocol(word: string): ElbProtocol {
   switch (word) {
     case 'TCP':
@@ -141,9 +141,9 @@ function elbProtocol(word: string): ElbProtocol {
 }
 
 /**
- * AWS checks over TCP or HTTP, also where it sends UDP. With external policy Local, nodes say whether they have
- * endpoints. Otherwise the node port answers; where only UDP is behind it, another port's, or else the proxy itself.
- * An endpoint answers for itself, or at another port of it where that has a number.
+ * AWS checks UDP targets over TCP or HTTP. With externalTrafficPolicy Local, the health check node port reports local
+ * endpoints. Otherwise the node port is checked; for UDP that of a TCP port, or the proxy. Endpoints are checked at their
+ * own port, or for UDP at a numeric TCP target port.
  */
 function defaultHealth({ spec }: Service, protocol: ElbProtocol, targetType: TargetType): HealthCheck {
   const { externalTrafficPolicy, healthCheckNodePort = 0, ports = [] } = spec;

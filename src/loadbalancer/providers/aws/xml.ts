@@ -1,13 +1,13 @@
-// Just enough XML for answers of AWS: elements and text. Attributes, comments and the like do not matter in them.
+// A parser for the XML of AWS responses: elements and text, ignoring attributes and comments.
 
-/** An element. Its text is '' where it has others inside. */
+/** An element. Its text is '' if it has children. */
 export interface Element {
   readonly name: string;
   readonly text: string;
   readonly children: readonly Element[];
 }
 
-/** The root of a document. Throws where what is opened is not closed. */
+/** Parses a document. Throws if elements are not closed. */
 export function parseXml(document: string): Element {
   const root: { name: string; text: string; children: Element[] } = { name: '', text: '', children: [] };
   const open = [root];
@@ -15,7 +15,7 @@ export function parseXml(document: string): Element {
     const at = open.at(-1) ?? root;
     if (name === '') at.text += text;
     else if (end === '/') {
-      if (open.length === 1 || open.pop()?.name !== name) throw new Error(`element <${name}> ends where none is open`);
+      if (open.length === 1 || open.pop()?.name !== name) throw new Error(`unexpected end of element <${name}>`);
       at.text = at.children.length > 0 ? '' : unescape(at.text.trim());
     } else {
       const child = { name, text: '', children: [] };
@@ -24,11 +24,11 @@ export function parseXml(document: string): Element {
     }
   }
   const [only] = root.children;
-  if (only === undefined || open.length > 1) throw new Error('the answer is no whole document');
+  if (only === undefined || open.length > 1) throw new Error('the response is not a complete XML document');
   return only;
 }
 
-/** The first element of a name, at any depth. */
+/** The first descendant with a name. */
 export function elementIn(element: Element, name: string): Element | undefined {
   for (const child of element.children) {
     const found = child.name === name ? child : elementIn(child, name);
@@ -37,11 +37,11 @@ export function elementIn(element: Element, name: string): Element | undefined {
   return undefined;
 }
 
-/** The text of the element's own child of that name; '' when there is none. */
+/** The text of the child with a name; '' if there is none. */
 export const textIn = ({ children }: Element, name: string): string =>
   children.find((child) => child.name === name)?.text ?? '';
 
-/** What the element's own child of that name lists. */
+/** The items of the child with a name. */
 export const itemsIn = ({ children }: Element, name: string): readonly Element[] =>
   children.find((child) => child.name === name)?.children ?? [];
 

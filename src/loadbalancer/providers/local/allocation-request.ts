@@ -1,4 +1,4 @@
-// The addresses that a Service requests for its load balancer. The annotations of MetalLB mean the same here.
+// The address request of a Service. The annotations of MetalLB are supported too.
 import { canonicalAddress } from '../../../api/addresses.ts';
 import type { IpFamily, Service } from '../../../api/kinds/core/service/schema.ts';
 import type { OpenPort } from '../../clouds/resource.ts';
@@ -7,22 +7,21 @@ import type { OpenPort } from '../../clouds/resource.ts';
 export interface AllocationRequest {
   readonly key: string;
   readonly families: readonly IpFamily[];
-  /** A second family is welcome, and can be done without. */
+  /** The second family may be missing. */
   readonly isSecondOptional: boolean;
-  /** Exactly these, in their canonical form; what is no address is kept as it is written. */
+  /** Requested addresses in canonical form; invalid ones are kept as written. */
   readonly addresses: readonly string[];
-  /** Out of this pool; '' for any. */
+  /** The requested pool; '' for any automatic one. */
   readonly pool: string;
-  /** Services with the same word may share an address; '' shares with nobody. */
+  /** Services with the same key may share an address; '' disables sharing. */
   readonly sharingKey: string;
-  /** Under externalTrafficPolicy Local only Services with the same Pods can share, since nodes are chosen by address. */
+  /** With externalTrafficPolicy Local only Services with the same Pods can share, because nodes are selected per address. */
   readonly backendKey: string;
   readonly ports: readonly OpenPort[];
 }
 
 const domains = ['loadbalancer.fairlead.dev', 'metallb.io'];
 
-/** The annotations: addresses, pool and sharing key. */
 export const allocationAnnotations = {
   addresses: `${domains[0]}/addresses`,
   pool: `${domains[0]}/pool`,

@@ -27,8 +27,8 @@ test('ranges are two addresses, a CIDR or one address', () => {
   assert.deepEqual(parseRange('192.0.2.7'), { family: 'IPv4', first: 3221225991n, last: 3221225991n });
   for (const [text, want] of [
     ['192.0.2.9-192.0.2.1', '"192.0.2.9-192.0.2.1" ends before it begins'],
-    ['192.0.2.1-2001:db8::1', '"192.0.2.1-2001:db8::1": both ends must be of one family'],
-    ['here', '"here" is no range: expected FIRST-LAST, a CIDR or an address'],
+    ['192.0.2.1-2001:db8::1', '"192.0.2.1-2001:db8::1": both ends must be of the same family'],
+    ['here', '"here" is not a range: expected FIRST-LAST, a CIDR or an address'],
   ] as const)
     assert.throws(() => parseRange(text), { message: want });
   assert.throws(() => parsePool('192.0.2.1', true), /expected NAME=RANGE/);
@@ -55,21 +55,24 @@ test('addresses and pools can be asked for, one of each family', () => {
   assert.equal(given(allocator, wishes('c', '80/TCP', { families: ['IPv6', 'IPv4'] })), '2001:db8::1 192.0.2.1');
   assert.equal(
     given(new Allocator([]), wishes('x')),
-    'NoFreeAddress: there are no IPv4 addresses in any automatic pool: add some, or name another',
+    'NoFreeAddress: there are no IPv4 addresses in any automatic pool: add some, or request another pool',
   );
   const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
   assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
   const refused: readonly (readonly [Partial<AllocationRequest>, RegExp])[] = [
-    [{ addresses: ['203.0.113.1'] }, /^AddressUnknown: address 203\.0\.113\.1 is in no pool: there is small, special$/],
-    [{ addresses: ['here'] }, /^AddressUnknown: "here" is no IPv4 address$|^NoFreeAddress/],
-    [{ addresses: ['2001:db8::1'] }, /"2001:db8::1" is no IPv4 address|NoFreeAddress/],
-    [{ addresses: ['192.0.2.1', '192.0.2.2'] }, /one IPv4 address can be asked for/],
-    [{ addresses: ['192.0.2.2'], pool: 'special' }, /is of pool "small", and pool "special" is asked for/],
-    [{ pool: 'none' }, /^NoFreeAddress: there is no pool "none": there is small, special$/],
+    [
+      { addresses: ['203.0.113.1'] },
+      /^AddressUnknown: address 203\.0\.113\.1 is in no pool \(pools: small, special\)$/,
+    ],
+    [{ addresses: ['here'] }, /^AddressUnknown: "here" is not an IPv4 address$|^NoFreeAddress/],
+    [{ addresses: ['2001:db8::1'] }, /"2001:db8::1" is not an IPv4 address|NoFreeAddress/],
+    [{ addresses: ['192.0.2.1', '192.0.2.2'] }, /only one IPv4 address can be requested/],
+    [{ addresses: ['192.0.2.2'], pool: 'special' }, /is in pool "small", but pool "special" was requested/],
+    [{ pool: 'none' }, /^NoFreeAddress: there is no pool "none": expected small or special$/],
     [{ families: ['IPv6'] }, /^NoFreeAddress: all IPv6 addresses/],
   ];
   for (const [changes, want] of refused) assert.match(given(allocator, wishes('d', '80/TCP', changes)), want);
-  assert.deepEqual(allocator.held('default/d'), []);
+  assert.deepEqual(allocator.addressesOf('default/d'), []);
 });
 
 const sharing: readonly (readonly [what: string, one: AllocationRequest, other: AllocationRequest, want: RegExp])[] = [
@@ -196,16 +199,18 @@ test('LB-24 no port of an address is ever given twice, and what is known can be 
           pool: each.pool,
           addresses: each.addresses,
         });
-        const before = allocator.held(wanted.key);
-        if ('code' in allocator.allocate(wanted)) assert.deepEqual(allocator.held(wanted.key), before);
+        const before = allocator.addressesOf(wanted.key);
+        if ('code' in allocator.allocate(wanted)) assert.deepEqual(allocator.addressesOf(wanted.key), before);
         else now.set(each.name, wanted);
         const taken = [...now.values()].flatMap(({ key, ports }) =>
-          allocator.held(key).flatMap((address) => ports.map(({ port, protocol }) => `${address} ${port}/${protocol}`)),
+          allocator
+            .addressesOf(key)
+            .flatMap((address) => ports.map(({ port, protocol }) => `${address} ${port}/${protocol}`)),
         );
         assert.deepEqual(taken, [...new Set(taken)]);
         const rebuilt = new Allocator(pools);
-        for (const known of now.values()) rebuilt.adopt(known, allocator.held(known.key));
-        for (const { key } of now.values()) assert.deepEqual(rebuilt.held(key), allocator.held(key));
+        for (const known of now.values()) rebuilt.adopt(known, allocator.addressesOf(known.key));
+        for (const { key } of now.values()) assert.deepEqual(rebuilt.addressesOf(key), allocator.addressesOf(key));
         allocator = rebuilt;
       }
     }),

@@ -7,71 +7,71 @@ import { portText } from '../../clouds/resource.ts';
 import type { Pool, Range } from './pools.ts';
 import type { AllocationRequest } from './allocation-request.ts';
 
-/** How one Service uses an address. */
+/** The use of an address by a Service. */
 interface Use {
   readonly ports: ReadonlySet<string>;
   readonly sharingKey: string;
   readonly backendKey: string;
 }
 
-/** A range, and where in it the next search begins. */
+/** A range with the state of the search for free addresses. */
 interface PoolRange {
   readonly pool: Pool;
   readonly range: Range;
   next: bigint;
-  /** How many of its addresses are in use. */
+  /** Addresses in use. */
   used: bigint;
 }
 
 /**
- * Gives addresses of pools to Services. It holds (address, protocol, port), so that two Services can share an address
- * where they agree to, and never a port of it (LB-24). What it knows can be rebuilt from what Services say.
+ * Allocates addresses of pools to Services. Tracks (address, protocol, port), so that Services with the same sharing key can
+ * share an address but not a port (LB-24). Its state can be rebuilt from the status of Services.
  */
 export class Allocator {
-  readonly #places: readonly PoolRange[];
-  /** Address → Service → its use. */
+  readonly #ranges: readonly PoolRange[];
+  /** Address → Service → use. */
   readonly #uses = new Map<string, Map<string, Use>>();
-  /** Service → its addresses. */
-  readonly #held = new Map<string, readonly string[]>();
-  /** Sharing key → addresses that are used with it. */
+  /** Service → addresses. */
+  readonly #allocated = new Map<string, readonly string[]>();
+  /** Sharing key → addresses. */
   readonly #shared = new Map<string, Set<string>>();
 
   constructor(pools: readonly Pool[]) {
-    this.#places = pools.flatMap((pool) => pool.ranges.map((range) => ({ pool, range, next: range.first, used: 0n })));
+    this.#ranges = pools.flatMap((pool) => pool.ranges.map((range) => ({ pool, range, next: range.first, used: 0n })));
   }
 
-  /** The addresses of a Service. */
-  held(key: string): readonly string[] {
-    return this.#held.get(key) ?? [];
+  /** The addresses allocated to a Service. */
+  addressesOf(key: string): readonly string[] {
+    return this.#allocated.get(key) ?? [];
   }
 
-  /** Takes note of addresses that a Service has already; those of no pool, or in use by others, are not taken over. */
-  adopt(wishes: AllocationRequest, addresses: readonly string[]): void {
-    this.release(wishes.key);
-    const kept = addresses.filter((address) => this.#faultOf(address, wishes) === undefined);
-    this.#hold(wishes, kept);
+  /** Restores existing addresses of a Service, except those outside the pools or in conflict with other Services. */
+  adopt(request: AllocationRequest, addresses: readonly string[]): void {
+    this.release(request.key);
+    const kept = addresses.filter((address) => this.#faultOf(address, request) === undefined);
+    this.#assign(request, kept);
   }
 
-  /** Gives a Service one address a family: those it has if they will do. What is refused changes nothing. */
-  allocate(wishes: AllocationRequest): readonly string[] | Fault {
+  /** Allocates one address per family, preferring existing ones. Returns a fault, without changes, if that fails. */
+  allocate(request: AllocationRequest): readonly string[] | Fault {
     const found: string[] = [];
-    for (const family of wishes.families) {
-      const address = this.#choose(family, wishes);
+    for (const family of request.families) {
+      const address = this.#choose(family, request);
       if (typeof address === 'string') found.push(address);
-      else if (found.length === 0 || !wishes.isSecondOptional) return address;
+      else if (found.length === 0 || !request.isSecondOptional) return address;
     }
-    const stray = wishes.addresses.find((address) => !wishes.families.some((family) => familyOf(address) === family));
+    const stray = request.addresses.find((address) => !request.families.some((family) => familyOf(address) === family));
     if (stray !== undefined) {
-      return fault('fairlead.dev/AddressUnknown', `"${stray}" is no ${wishes.families.join(' or ')} address`);
+      return fault('fairlead.dev/AddressUnknown', `"${stray}" is not an ${request.families.join(' or ')} address`);
     }
-    this.release(wishes.key);
-    this.#hold(wishes, found);
+    this.release(request.key);
+    this.#assign(request, found);
     return found;
   }
 
-  /** Gives back what a Service has. */
+  /** Releases the addresses of a Service. */
   release(key: string): void {
-    for (const address of this.held(key)) {
+    for (const address of this.addressesOf(key)) {
       const uses = this.#uses.get(address);
       const sharingKey = uses?.get(key)?.sharingKey ?? '';
       uses?.delete(key);
@@ -82,7 +82,7 @@ export class Allocator {
       const others = uses === undefined ? [] : [...uses.values()];
       if (!others.some((use) => use.sharingKey === sharingKey)) this.#unshare(sharingKey, address);
     }
-    this.#held.delete(key);
+    this.#allocated.delete(key);
   }
 
   #unshare(sharingKey: string, address: string): void {
@@ -91,10 +91,10 @@ export class Allocator {
     if (addresses?.size === 0) this.#shared.delete(sharingKey);
   }
 
-  #hold(wishes: AllocationRequest, addresses: readonly string[]): void {
+  #assign(request: AllocationRequest, addresses: readonly string[]): void {
     if (addresses.length === 0) return;
-    const { key, sharingKey, backendKey } = wishes;
-    const use = { ports: new Set(wishes.ports.map(portText)), sharingKey, backendKey };
+    const { key, sharingKey, backendKey } = request;
+    const use = { ports: new Set(request.ports.map(portText)), sharingKey, backendKey };
     for (const address of addresses) {
       if (!this.#uses.has(address)) this.#count(address, 1n);
       const uses = this.#uses.get(address) ?? new Map<string, Use>();
@@ -102,41 +102,45 @@ export class Allocator {
       if (sharingKey === '') continue;
       this.#shared.set(sharingKey, (this.#shared.get(sharingKey) ?? new Set()).add(address));
     }
-    this.#held.set(key, addresses);
+    this.#allocated.set(key, addresses);
   }
 
   #count(address: string, change: bigint): void {
-    const place = this.#placeOf(address);
+    const place = this.#rangeOf(address);
     if (place !== undefined) place.used += change;
   }
 
-  #choose(family: IpFamily, wishes: AllocationRequest): string | Fault {
-    const asked = wishes.addresses.filter((address) => familyOf(address) === family);
-    const [address] = asked;
-    if (asked.length > 1) {
-      return fault('fairlead.dev/AddressUnknown', `one ${family} address can be asked for, not ${asked.join(' and ')}`);
+  #choose(family: IpFamily, request: AllocationRequest): string | Fault {
+    const requested = request.addresses.filter((address) => familyOf(address) === family);
+    const [address] = requested;
+    if (requested.length > 1) {
+      return fault(
+        'fairlead.dev/AddressUnknown',
+        `only one ${family} address can be requested, not ${requested.join(' and ')}`,
+      );
     }
-    if (address !== undefined) return this.#faultOf(address, wishes) ?? address;
+    if (address !== undefined) return this.#faultOf(address, request) ?? address;
     const isOfFamily = (candidate: string): boolean => familyOf(candidate) === family;
-    const sharable = [...(this.#shared.get(wishes.sharingKey) ?? [])];
-    const known = [...this.held(wishes.key), ...(wishes.sharingKey === '' ? [] : sharable)].filter(isOfFamily);
+    const sharable = [...(this.#shared.get(request.sharingKey) ?? [])];
+    const known = [...this.addressesOf(request.key), ...(request.sharingKey === '' ? [] : sharable)].filter(isOfFamily);
     const kept = known.find(
-      (candidate) => this.#isOffered(candidate, wishes) && this.#faultOf(candidate, wishes) === undefined,
+      (candidate) => this.#isOffered(candidate, request) && this.#faultOf(candidate, request) === undefined,
     );
-    return kept ?? this.#free(family, wishes);
+    return kept ?? this.#free(family, request);
   }
 
-  /** Whether a Service that asks for no address may have this one: its pool is the one asked for, or automatic. */
+  /** Whether the pool of an address is the requested one or, without a request, automatic. */
   #isOffered(address: string, { pool }: AllocationRequest): boolean {
-    const place = this.#placeOf(address);
+    const place = this.#rangeOf(address);
     return place !== undefined && (pool === '' ? place.pool.isAutomatic : place.pool.name === pool);
   }
 
   #free(family: IpFamily, { pool }: AllocationRequest): string | Fault {
-    const places = this.#places.filter(
-      (place) => place.range.family === family && (pool === '' ? place.pool.isAutomatic : place.pool.name === pool),
+    const ranges = this.#ranges.filter(
+      (candidate) =>
+        candidate.range.family === family && (pool === '' ? candidate.pool.isAutomatic : candidate.pool.name === pool),
     );
-    for (const place of places) {
+    for (const place of ranges) {
       const value = this.#nextFree(place);
       if (value !== undefined) return printAddress(family, value);
     }
@@ -144,18 +148,18 @@ export class Allocator {
     const code = 'fairlead.dev/NoFreeAddress';
     const names = this.#poolNames();
     if (pool !== '' && !names.includes(pool))
-      return fault(code, `there is no pool "${pool}": there is ${names.join(', ') || 'none'}`);
-    if (places.length === 0)
-      return fault(code, `there are no ${family} addresses in ${where}: add some, or name another`);
-    return fault(code, `all ${family} addresses of ${where} are in use: add some, or share one by a sharing key`);
+      return fault(code, `there is no pool "${pool}": expected ${names.join(' or ') || 'none, no pool is configured'}`);
+    if (ranges.length === 0)
+      return fault(code, `there are no ${family} addresses in ${where}: add some, or request another pool`);
+    return fault(code, `all ${family} addresses of ${where} are in use: add some, or share one with a sharing key`);
   }
 
-  /** From where the last search ended, once around: what was given back a moment ago comes last. */
+  /** Continues after the last allocated address, so that released addresses are reused last. */
   #nextFree(place: PoolRange): bigint | undefined {
     const { first, last } = place.range;
     const size = last - first + 1n;
-    if (place.used === size) return undefined; // Services that wait for an address ask again and again
-    // Every address that is passed over is in use, so that the walk is never longer than there are uses.
+    if (place.used === size) return undefined; // fast path for retries of waiting Services
+    // Every skipped address is in use, so the number of steps is bounded by the number of uses.
     for (let step = 0n; step < size; step++) {
       const value = first + ((place.next - first + step) % size);
       if (this.#uses.has(printAddress(place.range.family, value))) continue;
@@ -166,33 +170,33 @@ export class Allocator {
   }
 
   #poolNames(): readonly string[] {
-    return [...new Set(this.#places.map(({ pool }) => pool.name))];
+    return [...new Set(this.#ranges.map(({ pool }) => pool.name))];
   }
 
-  #placeOf(text: string): PoolRange | undefined {
+  #rangeOf(text: string): PoolRange | undefined {
     const address = parseAddress(text);
     if (address === undefined) return undefined;
-    return this.#places.find(
+    return this.#ranges.find(
       ({ range }) => range.family === address.family && range.first <= address.value && address.value <= range.last,
     );
   }
 
-  /** Why a Service cannot have an address: the rule, and the Service that holds it, named only if both are of one namespace. */
-  #faultOf(address: string, wishes: AllocationRequest): Fault | undefined {
-    const place = this.#placeOf(address);
+  /** Why an address cannot be allocated. The Service that uses it is named only within the same namespace. */
+  #faultOf(address: string, request: AllocationRequest): Fault | undefined {
+    const place = this.#rangeOf(address);
     if (place === undefined)
       return fault(
         'fairlead.dev/AddressUnknown',
-        `address ${address} is in no pool: there is ${this.#poolNames().join(', ') || 'none'}`,
+        `address ${address} is in no pool (pools: ${this.#poolNames().join(', ') || 'none'})`,
       );
-    if (wishes.pool !== '' && place.pool.name !== wishes.pool) {
-      const message = `address ${address} is of pool "${place.pool.name}", and pool "${wishes.pool}" is asked for`;
+    if (request.pool !== '' && place.pool.name !== request.pool) {
+      const message = `address ${address} is in pool "${place.pool.name}", but pool "${request.pool}" was requested`;
       return fault('fairlead.dev/AddressUnknown', message);
     }
-    const [namespace = ''] = wishes.key.split('/');
+    const [namespace = ''] = request.key.split('/');
     for (const [key, use] of this.#uses.get(address) ?? []) {
-      const isOfNamespace = key.startsWith(`${namespace}/`);
-      const why = key === wishes.key ? undefined : whyNotShared(wishes, use, isOfNamespace);
+      const isSameNamespace = key.startsWith(`${namespace}/`);
+      const why = key === request.key ? undefined : whyNotShared(request, use, isSameNamespace);
       if (why !== undefined) {
         const holder = objectText('Service', key, namespace);
         return fault('fairlead.dev/AddressInUse', `address ${address} is in use by ${holder}: ${why}`);
@@ -202,17 +206,17 @@ export class Allocator {
   }
 }
 
-/** The sharing key of a Service of another namespace is left out: any Service with that key may use its address. */
-function whyNotShared(wishes: AllocationRequest, use: Use, isOfNamespace: boolean): string | undefined {
-  if (wishes.sharingKey === '') return 'this Service has no sharing key';
+/** Omits the sharing key of a Service in another namespace, since it would permit use of the address. */
+function whyNotShared(request: AllocationRequest, use: Use, isSameNamespace: boolean): string | undefined {
+  if (request.sharingKey === '') return 'this Service has no sharing key';
   if (use.sharingKey === '') return 'that Service has no sharing key';
-  if (wishes.sharingKey !== use.sharingKey) {
-    return isOfNamespace
-      ? `its sharing key is "${use.sharingKey}", not "${wishes.sharingKey}"`
-      : `its sharing key is not "${wishes.sharingKey}"`;
+  if (request.sharingKey !== use.sharingKey) {
+    return isSameNamespace
+      ? `its sharing key is "${use.sharingKey}", not "${request.sharingKey}"`
+      : `its sharing key is not "${request.sharingKey}"`;
   }
-  const port = wishes.ports.map(portText).find((text) => use.ports.has(text));
+  const port = request.ports.map(portText).find((text) => use.ports.has(text));
   if (port !== undefined) return `port ${port} is taken`;
-  if (wishes.backendKey === use.backendKey) return undefined;
-  return 'with externalTrafficPolicy Local both need that policy and the same selector';
+  if (request.backendKey === use.backendKey) return undefined;
+  return 'with externalTrafficPolicy Local both Services need that policy and the same selector';
 }

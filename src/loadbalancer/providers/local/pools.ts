@@ -1,22 +1,22 @@
 import type { IpFamily } from '../../../api/addresses.ts';
 import { bitsOf, parseAddress, parseCidr } from '../../../api/addresses.ts';
 
-/** Addresses from the first to the last. */
+/** A range of addresses. */
 export interface Range {
   readonly family: IpFamily;
   readonly first: bigint;
   readonly last: bigint;
 }
 
-/** Addresses to give to load balancers. */
+/** A pool of addresses for load balancers. */
 export interface Pool {
   readonly name: string;
-  /** Services that ask for nothing in particular are given its addresses. */
+  /** Whether Services without a request get addresses of this pool. */
   readonly isAutomatic: boolean;
   readonly ranges: readonly Range[];
 }
 
-/** Reads `NAME=RANGE,…` with ranges such as `192.0.2.10-192.0.2.20`, `2001:db8::/120` or `192.0.2.7`. Throws what is wrong. */
+/** Reads `NAME=RANGE,…` with ranges such as `192.0.2.10-192.0.2.20`, `2001:db8::/120` or `192.0.2.7`. Throws an error that explains what is wrong. */
 export function parsePool(text: string, isAutomatic: boolean): Pool {
   const equals = text.indexOf('=');
   const name = text.slice(0, Math.max(equals, 0)).trim();
@@ -28,7 +28,7 @@ export function parsePool(text: string, isAutomatic: boolean): Pool {
   return { name, isAutomatic, ranges: words.map(parseRange) };
 }
 
-/** Reads a range: first and last address, a CIDR, or one address. Throws what is wrong. */
+/** Reads a range: first and last address, a CIDR, or one address. Throws an error that explains what is wrong. */
 export function parseRange(text: string): Range {
   const cidr = parseCidr(text);
   if (cidr !== undefined) {
@@ -38,14 +38,14 @@ export function parseRange(text: string): Range {
   const [first = '', last = first, ...more] = text.split('-').map((part) => part.trim());
   const [from, to] = [parseAddress(first), parseAddress(last)];
   if (from === undefined || to === undefined || more.length > 0) {
-    throw new Error(`"${text}" is no range: expected FIRST-LAST, a CIDR or an address`);
+    throw new Error(`"${text}" is not a range: expected FIRST-LAST, a CIDR or an address`);
   }
-  if (from.family !== to.family) throw new Error(`"${text}": both ends must be of one family`);
+  if (from.family !== to.family) throw new Error(`"${text}": both ends must be of the same family`);
   if (from.value > to.value) throw new Error(`"${text}" ends before it begins`);
   return { family: from.family, first: from.value, last: to.value };
 }
 
-/** What is wrong with pools that belong together, each a sentence. */
+/** Errors of a set of pools. */
 export function poolErrors(pools: readonly Pool[]): readonly string[] {
   const names = pools.map(({ name }) => name);
   const twice = names

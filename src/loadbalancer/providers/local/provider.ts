@@ -19,8 +19,8 @@ export interface LocalOptions {
 }
 
 /**
- * Load balancers without a cloud: addresses of pools, announced by status, with traffic carried by the proxy of the
- * nodes. All protocols, mixed as a Service likes. What was given is in the status of Services, and read from there.
+ * Load balancers without a cloud: addresses of pools, with traffic handled by the proxy of the nodes. Supports all protocols
+ * in any combination. The allocations are stored in the status of Services.
  */
 export class LocalProvider implements LoadBalancerProvider {
   readonly name = 'local';
@@ -37,7 +37,7 @@ export class LocalProvider implements LoadBalancerProvider {
 
   async start(services: readonly Service[]): Promise<void> {
     this.#allocator = new Allocator(this.#options.pools);
-    // The eldest first: of two that claim one port, the one that came first has it.
+    // Oldest first: of two Services with the same port, the older one keeps it.
     const byAge = services.toSorted((a, b) => ageOf(a) - ageOf(b));
     for (const service of byAge) {
       const addresses = addressesOf(service);
@@ -47,33 +47,34 @@ export class LocalProvider implements LoadBalancerProvider {
   }
 
   async find(service: Service): Promise<LoadBalancerStatus | undefined> {
-    const held = this.#allocator.held(allocationRequestOf(service).key);
+    const held = this.#allocator.addressesOf(allocationRequestOf(service).key);
     return held.length === 0 ? undefined : service.status.loadBalancer;
   }
 
   async ensure(service: Service): Promise<Ensured> {
-    const wishes = allocationRequestOf(service);
+    const request = allocationRequestOf(service);
     const open = openPortsOf(service);
-    const given = gateFault(this.#options.isMixingAllowed, wishes.ports, open) ?? this.#allocator.allocate(wishes);
-    if ('code' in given) return this.#refuse(service, wishes, given);
-    const ingress = given.map((ip) => ingressWith({ ip, ipMode: 'VIP' }, wishes.ports));
+    const addresses =
+      gateFault(this.#options.isMixingAllowed, request.ports, open) ?? this.#allocator.allocate(request);
+    if ('code' in addresses) return this.#refuse(service, request, addresses);
+    const ingress = addresses.map((ip) => ingressWith({ ip, ipMode: 'VIP' }, request.ports));
     const before = addressesOf(service);
-    const isNew = given.some((address) => !before.includes(address));
-    const message = `Assigned ${given.join(' and ')}`;
+    const isNew = addresses.some((address) => !before.includes(address));
+    const message = `Assigned ${addresses.join(' and ')}`;
     return { status: { ingress }, events: isNew ? [{ type: 'Normal', reason: 'IPAllocated', message }] : [] };
   }
 
-  async updateBackends(): Promise<void> {} // The proxy knows its nodes.
+  async updateBackends(): Promise<void> {} // the proxy watches nodes itself
 
   async remove(service: Service): Promise<void> {
     this.#allocator.release(allocationRequestOf(service).key);
   }
 
   async list(): Promise<[]> {
-    return []; // Nothing is anywhere but in the Services themselves.
+    return []; // the only state is in the Services
   }
 
-  /** What a Service had goes on, for the ports that it had. */
+  /** Existing addresses and open ports stay. */
   #refuse(service: Service, { key, ports }: AllocationRequest, fault: Fault): Ensured {
     const open = new Set(openPortsOf(service).map(portText));
     const outcomes = ports.map((port): PortOutcome => (open.has(portText(port)) ? port : { ...port, fault }));
@@ -81,10 +82,10 @@ export class LocalProvider implements LoadBalancerProvider {
     const isMixing = fault.code === 'MixedProtocolNotSupported';
     const reason = reasonOf(fault.code);
     const message = `${fault.message} (ports: ${all})`;
-    const places = this.#allocator.held(key).map((ip) => ({ ip, ipMode: 'VIP' }) as const);
+    const kept = this.#allocator.addressesOf(key).map((ip) => ({ ip, ipMode: 'VIP' }) as const);
     return {
-      status: { ingress: refusedIngress(places, outcomes, fault.message) },
-      // Addresses come free as other Services go.
+      status: { ingress: refusedIngress(kept, outcomes, fault.message) },
+      // Retried, because other Services release addresses.
       refusal: { reason, message, isAboutMixing: isMixing, isFinal: isMixing },
       events: [{ type: 'Warning', reason: isMixing ? reason : 'AllocationFailed', message }],
     };
@@ -94,7 +95,7 @@ export class LocalProvider implements LoadBalancerProvider {
 const addressesOf = ({ status }: Service): readonly string[] =>
   (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }) => ip || []);
 
-/** The ports that are open according to the status; all, where it says nothing of ports. */
+/** The open ports according to the status; all if it has no port status. */
 function openPortsOf(service: Service): readonly OpenPort[] {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   if (entry === undefined) return [];

@@ -8,16 +8,16 @@ import { unitsOf } from '../../clouds/resource.ts';
 import type { CallsOptions } from './calls.ts';
 import { Calls } from './calls.ts';
 
-/** Where a simulated cloud keeps what it has. */
+/** The storage of a simulated cloud. */
 export interface CloudStore {
   list(signal: AbortSignal): Promise<readonly CloudLoadBalancer[]>;
   find(name: string, signal: AbortSignal): Promise<CloudLoadBalancer | undefined>;
-  /** Creates it, or replaces the revision that it carries. */
+  /** Creates the object, or replaces the revision that it carries. */
   put(object: CloudLoadBalancer, signal: AbortSignal): Promise<CloudLoadBalancer>;
   delete(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Keeps it as CloudLoadBalancers of a cluster: `kubectl get cloudloadbalancers`. */
+/** Stores the state as CloudLoadBalancer objects in a cluster. */
 export const storeIn = (client: Client): CloudStore => ({
   list: async (signal) => (await client.list(cloudLoadBalancerKind, { signal })).items,
   find: (name, signal) => client.find(cloudLoadBalancerKind, { name }, { signal }),
@@ -32,22 +32,22 @@ export interface SimulatedAccountOptions extends CallsOptions {
   readonly store: CloudStore;
 }
 
-/** A change of the resources of a load balancer, and what it is called. */
+/** A named change of the resources of a load balancer. */
 export interface ResourceChange {
   readonly what: string;
   readonly change: (resources: readonly Resource[]) => readonly Resource[];
 }
 
 /**
- * What a simulated cloud has, kept as objects. Everything that a real one would be asked for is a call, which can take its
- * time and fail. One process acts at a time, and begins with what there is.
+ * The state of a simulated cloud, stored as objects. Every operation that a real cloud has is a call with injected faults.
+ * One process uses it at a time, and loads the state first.
  */
 export class SimulatedAccount {
   readonly #store: CloudStore;
   readonly #calls: Calls;
-  /** Name → what there is. */
+  /** Name → object. */
   readonly #states = new Map<string, CloudLoadBalancer>();
-  /** What all of them have together; see `Account`. */
+  /** The sum of units; see `Account`. */
   readonly #units = { public: 0, internal: 0 };
 
   constructor(options: SimulatedAccountOptions) {
@@ -55,35 +55,35 @@ export class SimulatedAccount {
     this.#calls = new Calls(options);
   }
 
-  /** How many calls were made. */
+  /** The number of calls. */
   get calls(): number {
     return this.#calls.count;
   }
 
-  /** Begins anew with these. */
+  /** Replaces the state. */
   load(objects: readonly CloudLoadBalancer[]): void {
-    for (const name of this.#states.keys()) this.#forget(name);
-    for (const object of objects) this.#note(object);
+    for (const name of this.#states.keys()) this.#delete(name);
+    for (const object of objects) this.#set(object);
   }
 
-  /** All there are, without a call. */
+  /** All load balancers, without a call. */
   get list(): readonly CloudLoadBalancer[] {
     return [...this.#states.values()];
   }
 
-  /** One as it is known, without a call. */
+  /** A load balancer, without a call. */
   known(name: string): CloudLoadBalancer | undefined {
     return this.#states.get(name);
   }
 
-  /** What others than this one have. */
+  /** The account without one load balancer. */
   without(state: CloudLoadBalancer | undefined): Account {
     const own = unitsOf(resourcesOf(state)).length;
     const side = sideOf(state);
     return { units: { ...this.#units, [side]: this.#units[side] - own } };
   }
 
-  /** What is not known may be there nevertheless: the answer to its creation was lost. */
+  /** Reads an unknown object again, because the response to its creation may have been lost. */
   describe(name: string, signal: AbortSignal): Promise<CloudLoadBalancer | undefined> {
     return this.#calls.call('describe', signal, async () => {
       if (!this.#states.has(name)) await this.#reload(name, signal);
@@ -91,9 +91,9 @@ export class SimulatedAccount {
     });
   }
 
-  /** Makes one, or changes it as a whole. */
+  /** Creates or replaces a load balancer. */
   async put(what: 'create' | 'change', object: CloudLoadBalancer, signal: AbortSignal): Promise<void> {
-    await this.#calls.call(what, signal, async () => this.#note(await this.#store.put(object, signal)));
+    await this.#calls.call(what, signal, async () => this.#set(await this.#store.put(object, signal)));
   }
 
   /** One call that changes the resources of a load balancer. */
@@ -103,9 +103,9 @@ export class SimulatedAccount {
       if (state === undefined) throw new Error(`there is no load balancer "${name}"`);
       const resources = change(resourcesOf(state)).map(asStored);
       try {
-        this.#note(await this.#store.put({ ...state, spec: { ...state.spec, resources } }, signal));
+        this.#set(await this.#store.put({ ...state, spec: { ...state.spec, resources } }, signal));
       } catch (error) {
-        // Somebody changed or removed the object by hand: what it is now counts.
+        // The object was changed or deleted by hand: reload it.
         if (hasStatusCode(error, 409) || hasStatusCode(error, 404)) await this.#reload(name, signal);
         throw error;
       }
@@ -115,23 +115,23 @@ export class SimulatedAccount {
   async delete(name: string, signal: AbortSignal): Promise<void> {
     await this.#calls.call('delete', signal, async () => {
       await this.#store.delete(name, signal);
-      this.#forget(name);
+      this.#delete(name);
     });
   }
 
   async #reload(name: string, signal: AbortSignal): Promise<void> {
     const found = await this.#store.find(name, signal);
-    if (found === undefined) this.#forget(name);
-    else this.#note(found);
+    if (found === undefined) this.#delete(name);
+    else this.#set(found);
   }
 
-  #note(object: CloudLoadBalancer): void {
-    this.#forget(object.metadata.name ?? '');
+  #set(object: CloudLoadBalancer): void {
+    this.#delete(object.metadata.name ?? '');
     this.#states.set(object.metadata.name ?? '', object);
     this.#count(object, 1);
   }
 
-  #forget(name: string): void {
+  #delete(name: string): void {
     const state = this.#states.get(name);
     if (state !== undefined) this.#count(state, -1);
     this.#states.delete(name);
@@ -147,7 +147,7 @@ const sideOf = (state: CloudLoadBalancer | undefined): keyof Account['units'] =>
 
 type Stored = NonNullable<CloudLoadBalancer['spec']['resources']>[number];
 
-/** The resources of a load balancer. An empty list of ports is not stored; it would mean that a resource counts. */
+/** The resources of a load balancer. An empty `serves` is omitted, since it would mark a billed resource. */
 export const resourcesOf = (state: CloudLoadBalancer | undefined): readonly Resource[] =>
   (state?.spec.resources ?? []).map(({ type, id, serves = [], settings = {} }) => ({
     type,

@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../../../client/clock.ts';
 import { sleep } from '../../../client/clock.ts';
 
-/** How a simulated cloud misbehaves. */
+/** Injected latency and failures of a simulated cloud. */
 export interface FaultInjection {
-  /** How long every call takes; default none. */
+  /** Latency of every call; default 0. */
   readonly latencyMs?: number | undefined;
-  /** The part of calls that fail, from 0 to 1; default none. */
+  /** Fraction of failing calls, from 0 to 1; default 0. */
   readonly failures?: number | undefined;
 }
 
@@ -16,8 +16,7 @@ export interface CallsOptions extends FaultInjection {
 }
 
 /**
- * Calls to a simulated cloud. One that fails has failed before or after it did its work, as at a real cloud: who calls
- * cannot know which.
+ * Calls to a simulated cloud. As with a real cloud, a failed call may have been executed.
  */
 export class Calls {
   readonly #options: CallsOptions;
@@ -27,7 +26,7 @@ export class Calls {
     this.#options = options;
   }
 
-  /** How many were made. */
+  /** The number of calls. */
   get count(): number {
     return this.#count;
   }

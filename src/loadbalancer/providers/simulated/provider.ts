@@ -23,22 +23,21 @@ import type { FaultInjection } from './calls.ts';
 export interface SimulatedOptions extends FaultInjection {
   readonly cloud: Cloud;
   readonly era: Era;
-  /** Which product; default: what each Service asks for. */
+  /** Default: the product that each Service selects. */
   readonly product?: string | undefined;
   readonly store: CloudStore;
-  /** Where addresses come from, so that traffic reaches them here. */
+  /** Real addresses, so that traffic reaches them. */
   readonly pools: readonly Pool[];
   readonly isMixingAllowed: boolean;
-  /** Default: those of the book. */
+  /** Default: list prices. */
   readonly prices?: PriceBook | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
 
 /**
- * A cloud that is not there: what it would have is kept as objects, by its own rules, limits and errors. Every resource
- * is a call of its own, and can fail on its own. Names are derived from Services, so that a controller that was killed
- * in the middle finds what it left.
+ * A simulated cloud with the rules, limits and errors of a real one. Every resource is created by a separate call, which can
+ * fail. Names are derived from Services, so that a restarted controller finds existing objects.
  */
 export class SimulatedProvider implements LoadBalancerProvider {
   readonly name: string;
@@ -57,7 +56,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     this.#allocator = new Allocator(options.pools);
   }
 
-  /** How many calls the cloud was sent. */
+  /** The number of calls to the cloud. */
   get calls(): number {
     return this.#account.calls;
   }
@@ -70,9 +69,9 @@ export class SimulatedProvider implements LoadBalancerProvider {
     this.#allocator = new Allocator(pools);
     for (const object of objects) {
       const { address, service, provider } = object.spec;
-      // Addresses of another cloud's load balancers stay theirs until somebody removes those.
+      // Addresses of load balancers of another cloud remain in use until those are deleted.
       const holder = isOurs(object) ? service.uid : `${provider}/${service.uid}`;
-      if (address) this.#allocator.adopt(addressWish(holder), [address]);
+      if (address) this.#allocator.adopt(addressRequest(holder), [address]);
     }
   }
 
@@ -113,7 +112,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
     return plan(cloud, { service, nodes, era, product, isMixingAllowed, prices, existing, account });
   }
 
-  /** Additions first, so that a port that stays is never closed. */
+  /** Creations come first, so that no remaining port is closed. */
   async #apply(service: Service, planned: Plan, signal: AbortSignal): Promise<void> {
     const name = this.#nameFor(service);
     const { create, update, remove } = planned.changes;
@@ -137,11 +136,11 @@ export class SimulatedProvider implements LoadBalancerProvider {
   async #create(service: Service, { product, isInternal }: Plan, signal: AbortSignal): Promise<void> {
     const { cloud, era } = this.#options;
     const { namespace = '', name = '', uid = '' } = service.metadata;
-    const given = this.#allocator.allocate({
-      ...addressWish(uid),
+    const addresses = this.#allocator.allocate({
+      ...addressRequest(uid),
       addresses: allocationRequestOf(service).addresses.slice(0, 1),
     });
-    if ('code' in given) throw new Error(given.message);
+    if ('code' in addresses) throw new Error(addresses.message);
     const object: CloudLoadBalancer = {
       metadata: { name: this.#nameFor(service) },
       spec: {
@@ -149,7 +148,7 @@ export class SimulatedProvider implements LoadBalancerProvider {
         kind: product.name,
         era,
         internal: isInternal,
-        address: given[0] ?? '',
+        address: addresses[0] ?? '',
         service: { namespace, name, uid },
       },
     };
@@ -171,8 +170,8 @@ export class SimulatedProvider implements LoadBalancerProvider {
 }
 
 /**
- * The name of a load balancer: that of Kubernetes, the UID of the Service as every cloud accepts it, at its cloud. What a
- * cloud before had is not touched: a move leaves it behind, as in life.
+ * The name of a load balancer: the cloud and the name that Kubernetes derives from the UID of the Service. After a change of
+ * the cloud, load balancers of the former one remain.
  */
 export const nameFor = (cloud: string, { metadata: { uid = '' } }: Service): string =>
   `${cloud}-${`a${uid.replaceAll('-', '')}`.slice(0, 32)}`;
@@ -182,8 +181,8 @@ const isSame = (one: Resource, other: Resource): boolean => keyOfResource(one) =
 const without = (resources: readonly Resource[], gone: Resource): readonly Resource[] =>
   resources.filter((each) => !isSame(each, gone));
 
-/** Any address, for one load balancer alone. */
-const addressWish = (uid: string): AllocationRequest => ({
+/** A request for any address without sharing. */
+const addressRequest = (uid: string): AllocationRequest => ({
   key: uid,
   families: ['IPv4'],
   isSecondOptional: false,

@@ -2,17 +2,17 @@ import type { Node } from '../../../../api/kinds/core/node/schema.ts';
 import type { EndpointSlice } from '../../../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Backends } from '../../../controller/provider.ts';
 
-/** A node that is an instance of EC2. */
+/** A node on an EC2 instance. */
 export const nodeAt = (instance: string): Node => ({
   metadata: { name: `node-${instance}` },
   spec: { providerID: `aws:///eu-central-1a/${instance}` },
-  status: {} as Node['status'], // A cast: nobody asks for it here.
+  status: {} as Node['status'], // a cast: not read here
 });
 
-/** Backends that are these instances. */
+/** Backends with these instances. */
 export const toNodes = (instances: readonly string[]): Backends => ({ nodes: instances.map(nodeAt), slices: [] });
 
-/** Endpoints of `web`, written as `172.31.0.1`, or `172.31.0.1 unready`, that serve its ports by their names. */
+/** A slice of `web` with endpoints written as `172.31.0.1` or `172.31.0.1 unready`. */
 export const sliceOf = (ports: Readonly<Record<string, number>>, ...endpoints: readonly string[]): EndpointSlice => ({
   metadata: { name: 'web-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'web' } },
   addressType: 'IPv4',

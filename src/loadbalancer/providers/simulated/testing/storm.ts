@@ -1,4 +1,4 @@
-// A storm: Services come, change and go while a cloud fails. Used by tests of different lengths.
+// Creates, changes and deletes many Services while a cloud fails. Used by tests of different lengths.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -15,7 +15,7 @@ import { keyOfResource, portText } from '../../../clouds/resource.ts';
 import { resourcesOf, storeIn } from '../account.ts';
 import { nameFor, SimulatedProvider } from '../provider.ts';
 
-/** A clock on which every wait between two tries is over at once. */
+/** A clock on which every delay ends immediately. */
 export const immediateClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -26,7 +26,7 @@ export const immediateClock: Clock = {
   resumedAt: () => 0,
 };
 
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** A seeded random generator (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -42,12 +42,12 @@ const portSets = ['80/TCP', '53/TCP 53/UDP', '80/TCP 443/TCP 443/UDP', '9000/SCT
 export interface StormOptions {
   readonly cloudName: string;
   readonly services: number;
-  /** What is random is the same for the same seed. */
+  /** Seed of all random decisions. */
   readonly seed: number;
   readonly deadlineMs?: number;
 }
 
-/** A storm at a cloud that fails a fifth of its calls: it ends as it should, without a leak and without a hot loop. */
+/** Asserts that a storm at a cloud with 20 % failing calls converges without leaks or hot loops. */
 export async function runStorm(cluster: TestCluster, options: StormOptions): Promise<void> {
   const { cloudName, services, seed, deadlineMs } = options;
   const cloud = cloudNamed(cloudName);
@@ -55,8 +55,8 @@ export async function runStorm(cluster: TestCluster, options: StormOptions): Pro
   const random = seeded(seed);
   const shared = { clock: immediateClock, random };
   const store = storeIn(cluster.user);
-  const misbehaving = { cloud, era: 'today', store, pools: testPools, isMixingAllowed: true, failures: 0.2 } as const;
-  const provider = new SimulatedProvider({ ...misbehaving, ...shared });
+  const faulty = { cloud, era: 'today', store, pools: testPools, isMixingAllowed: true, failures: 0.2 } as const;
+  const provider = new SimulatedProvider({ ...faulty, ...shared });
   await using running = cluster.run(provider, shared);
   await running.ready;
   const changes = await storm(cluster, services, random);
@@ -66,10 +66,10 @@ export async function runStorm(cluster: TestCluster, options: StormOptions): Pro
   await cluster.quiet();
   const settledAt = provider.calls;
   await cluster.quiet(200);
-  assert.equal(provider.calls, settledAt, 'and then nothing is asked any more');
+  assert.equal(provider.calls, settledAt, 'no calls in a steady state');
 }
 
-/** Makes so many Services, and changes or deletes most of them while they are worked on. */
+/** Creates Services, and changes or deletes most of them while they are reconciled. */
 async function storm(cluster: TestCluster, count: number, random: () => number): Promise<number> {
   let changes = 0;
   const pick = (): string => portSets[Math.floor(random() * portSets.length)] ?? '80/TCP';
@@ -90,7 +90,7 @@ async function storm(cluster: TestCluster, count: number, random: () => number):
   return changes;
 }
 
-/** What is not as it should be at the end: a leak, something missing, or something neither set up nor refused. */
+/** Leaks, missing resources, and Services that are neither served nor refused. */
 export async function inconsistencies(cluster: TestCluster, cloudName: string, era: Era): Promise<readonly string[]> {
   const cloud = cloudNamed(cloudName);
   assert.ok(cloud);
@@ -101,9 +101,10 @@ export async function inconsistencies(cluster: TestCluster, cloudName: string, e
     const found = balancers.get(nameFor(cloudName, service));
     balancers.delete(nameFor(cloudName, service));
     const name = service.metadata.name ?? '';
-    if (service.metadata.deletionTimestamp !== undefined) wrong.push(`${name} is still there`);
+    if (service.metadata.deletionTimestamp !== undefined) wrong.push(`${name} was not deleted`);
     if (service.spec.type !== 'LoadBalancer') {
-      if (found !== undefined || service.metadata.finalizers !== undefined) wrong.push(`${name} has not let go`);
+      if (found !== undefined || service.metadata.finalizers !== undefined)
+        wrong.push(`${name} still has a load balancer or finalizer`);
       continue;
     }
     const wanted = plan(cloud, { service, era, isMixingAllowed: true });
@@ -111,7 +112,7 @@ export async function inconsistencies(cluster: TestCluster, cloudName: string, e
     if (isRefused !== (wanted.refusal !== undefined)) wrong.push(`${name}: the condition is wrong`);
     const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
-    if (wanted.refusal !== undefined) continue; // what it had before stays
+    if (wanted.refusal !== undefined) continue; // existing resources stay
     const [is, wants] = [resourcesText(resourcesOf(found)), resourcesText(wanted.resources)];
     if (is !== wants) wrong.push(`${name}: ${is} is not ${wants}`);
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
@@ -119,14 +120,14 @@ export async function inconsistencies(cluster: TestCluster, cloudName: string, e
   return [...wrong, ...Array.from(balancers.values(), ({ spec }) => `${spec.service.name} leaked`)];
 }
 
-/** Resources in lines that are the same for the same ones. */
+/** A canonical text of resources. */
 export const resourcesText = (resources: readonly Resource[]): string =>
   resources
     .map((each) => `${keyOfResource(each)} ${(each.serves ?? []).map(portText).join(' ')} ${settingsText(each)}`)
     .toSorted()
     .join('\n');
 
-/** Nodes are left out: the plan that is compared with knows none. */
+/** Without nodes, which the compared plan does not have. */
 const settingsText = ({ type, settings }: Resource): string =>
   type === 'Backends'
     ? ''
@@ -135,7 +136,7 @@ const settingsText = ({ type, settings }: Resource): string =>
 const isTrue = ({ status }: Service, type: string): boolean =>
   status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
-/** Resolves when nothing is wrong any more; fails with what is. */
+/** Waits until there are no inconsistencies; fails with them after the deadline. */
 async function waitUntilConsistent(
   wrong: () => Promise<readonly string[]>,
   about: string,
