@@ -298,7 +298,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     ServiceAllocator.open({ store, serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts, random }),
     keyDirectory === undefined
       ? memoryTokenKeys(clock)
-      : openKeyDirectory({ path: keyDirectory, clock, onDamaged: (message) => log.warn(message) }),
+      : openKeyDirectory({ path: keyDirectory, clock, warn: (keys, message) => log.warn(keys, message) }),
   ]);
   const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
   const activeFlows = new ActiveFlows();

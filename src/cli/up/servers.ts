@@ -1,3 +1,4 @@
+import type { Notice } from '../../store/sqlite/protocol.ts';
 import type { Logger } from 'pino';
 import { joinHostPort } from '../../api/addresses.ts';
 import { messageOf } from '../../api/error-message.ts';
@@ -160,7 +161,7 @@ async function openStore(name: string, setup: StoreSetup): Promise<Store> {
     }
     case 'sqlite': {
       const { openSqliteStore } = await import('../../store/sqlite/sqlite.ts');
-      const onNotice = (notice: string): void => log.warn({ cluster: name }, notice);
+      const onNotice = ({ message, keys }: Notice): void => log.warn({ cluster: name, ...keys }, message);
       return openSqliteStore({ path: directory.at('clusters', name), quotaBytes, acceptDataLoss, onNotice });
     }
   }

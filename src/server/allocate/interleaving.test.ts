@@ -159,7 +159,7 @@ class Model implements AsyncDisposable {
     assert.equal(new Set(held).size, held.length, held.join(' '));
   }
 
-  /** The claims are what the Services hold, and every server knows it. */
+  /** The claims match the Services, on every server. */
   async checkClaims(): Promise<void> {
     const ranges = await Promise.all(
       ['/registry/networking.k8s.io/ipaddresses/', '/registry/nodeports/'].map((prefix) => this.store.range(prefix)),

@@ -5,7 +5,7 @@ import { testServer } from '../testing/server.ts';
 
 const pathOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/services`;
 
-/** Every value of a Service that the server gives to one Service only. */
+/** Every value that is allocated to one Service only. */
 const taken = {
   clusterIP: { clusterIP: '10.0.0.10' },
   'a node port': { type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] },

@@ -158,7 +158,7 @@ const refused: readonly {
   readonly cidrs?: readonly string[];
   readonly given: ServiceSpec;
   readonly want: string;
-  /** The answer to a dry run; `''`: it goes through. */
+  /** The error of a dry run; `''`: it succeeds. */
   readonly dry?: string;
 }[] = [
   {

@@ -12,7 +12,7 @@ const local: ServiceSpec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local
 interface UpdateCase {
   readonly name: string;
   readonly old: ServiceSpec;
-  /** What the client sends, which may leave out what was allocated. */
+  /** The update of the client, which may omit allocated values. */
   readonly given: ServiceSpec;
   readonly want: ServiceSpec;
   readonly claims: readonly string[];

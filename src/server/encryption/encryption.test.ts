@@ -76,7 +76,7 @@ suite('encryption at rest', () => {
       assert.equal(await storedAs(store, 'a'), want);
       const before = store.revision;
       await replaceAll(server);
-      assert.equal(store.revision, before, 'what is current is not written again');
+      assert.equal(store.revision, before, 'entries with the current key are not rewritten');
     }
   });
 
@@ -263,7 +263,7 @@ suite('a Secret without its key', () => {
     await using store = openMemoryStore();
     await using server = await startWithout(store, aesgcm(two));
     await server.ask('DELETE', '/api/v1/namespaces/shop');
-    await until('it is what remains', async () =>
+    await until('the Secret remains', async () =>
       (await server.ask('GET', '/api/v1/namespaces/shop')).text.includes(
         'Some resources are remaining: secrets. has 1 resource instances',
       ),
@@ -295,7 +295,7 @@ suite('a Secret without its key', () => {
     assert.equal((await server.ask('GET', '/api/v1/secrets')).status, 200);
     assert.equal((await server.ask('GET', '/readyz')).status, 200);
     const { status, body } = await server.ask('DELETE', `${secrets}/good`, unsafe);
-    assert.deepEqual([status, body.status], [200, 'Success'], 'what can be read is deleted as ever');
+    assert.deepEqual([status, body.status], [200, 'Success'], 'readable objects are deleted normally');
   });
 
   test('can be read when a reload adds its key', async () => {
@@ -305,7 +305,7 @@ suite('a Secret without its key', () => {
     await using server = await testServer({ store, encryption });
     assert.equal((await server.ask('GET', lost)).status, 500);
     await assert.rejects(encryption.reload('damaged: [', 5000));
-    assert.equal((await server.ask('GET', `${secrets}/good`)).status, 200, 'a file with an error changes nothing');
+    assert.equal((await server.ask('GET', `${secrets}/good`)).status, 200, 'an invalid file changes nothing');
     await encryption.reload(configurationOf([aesgcm(keyOf('three', 3), two, one)]), 7000);
     await until('it is read', async () => (await server.ask('GET', lost)).status === 200);
     assert.equal((await server.ask('GET', '/readyz')).status, 200);

@@ -18,13 +18,13 @@ async function withShop(options: Parameters<typeof testServer>[0] = {}): Promise
 }
 
 const found = (server: TestServer, url: string): Promise<Answer> =>
-  until(`${url} is there`, async () => {
+  until(`${url} exists`, async () => {
     const answer = await server.ask('GET', url);
     return answer.status === 200 ? answer : undefined;
   });
 
 const gone = (server: TestServer, url: string): Promise<boolean> =>
-  until(`${url} has gone`, async () => (await server.ask('GET', url)).status === 404);
+  until(`${url} is deleted`, async () => (await server.ask('GET', url)).status === 404);
 
 interface Condition {
   readonly type: string;

@@ -109,7 +109,7 @@ describe('rotation of the authority', () => {
     await cp(join(other, 'ca.key'), join(path, 'ca.key'));
     await assert.rejects(
       ensurePki({ directory: path, cluster: 'east', serviceIps: [], now }),
-      /ca\.crt and ca\.key cannot be used \(key does not fit the certificate\): restore them from a backup, or remove/,
+      /ca\.crt and ca\.key cannot be used \(key does not match the certificate\): restore them from a backup, or remove/,
     );
   });
 

@@ -50,7 +50,7 @@ export async function rejectForeignOwner(path: string): Promise<void> {
       const { uid: owner } = await lstat(at);
       if (owner === user || owner === 0) continue;
       throw new Error(
-        `${at} belongs to user ${owner}, and everybody can write to ${dirname(at)}: choose another directory`,
+        `${at} belongs to user ${owner} in the world-writable directory ${dirname(at)}: choose another directory`,
       );
     }
   }

@@ -90,7 +90,7 @@ describe('pki', () => {
     {
       name: 'the serving certificate when the Service range moved',
       changes: { serviceIps: ['10.0.0.1'] },
-      want: ['apiserver: made for other names'],
+      want: ['apiserver: issued for other names'],
     },
     {
       name: 'everything when the authority is near expiry',
@@ -124,7 +124,7 @@ describe('pki', () => {
 
   for (const [file, want] of [
     ['apiserver.crt', 'apiserver: unreadable certificate'],
-    ['apiserver.key', 'apiserver: key does not fit the certificate'],
+    ['apiserver.key', 'apiserver: key does not match the certificate'],
   ] as const) {
     test(`replaces a damaged ${file}`, async () => {
       await using copy = await copyOf(directory);

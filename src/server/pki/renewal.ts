@@ -16,13 +16,13 @@ export function renewalReason(
   if (pair === undefined) return 'missing';
   const cert = readCertificate(pair.cert);
   if (cert === undefined) return 'unreadable certificate';
-  if (!holdsKey(cert, pair.key)) return 'key does not fit the certificate';
+  if (!holdsKey(cert, pair.key)) return 'key does not match the certificate';
   if (isNearExpiry(cert, now)) return 'near expiry';
   const ca = wanted.ca === undefined ? undefined : new X509Certificate(wanted.ca);
   if (ca !== undefined && !isSignedBy(cert, ca)) return 'signed by another authority';
   // If the authority is not valid yet either, the clock is wrong. A new authority would disconnect every client.
   if (ca !== undefined && now < cert.validFromDate && now >= ca.validFromDate) return 'not valid yet';
-  if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'made for other names';
+  if (wanted.subject !== undefined && !isFor(cert, wanted.subject)) return 'issued for other names';
   return undefined;
 }
 

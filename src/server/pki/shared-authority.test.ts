@@ -46,7 +46,7 @@ describe('a shared certificate authority', () => {
       assert.ok(await trusts(place.path, readCertificates(ca).map(String)[0] ?? '', serving.cert), 'a new client');
     }
     assert.ok(accepts(east.ca, east.admin) && !accepts(west.ca, east.admin), 'a new certificate is for one cluster');
-    assert.deepEqual(await legacyFiles(place.pki), [], 'the key of the shared authority is gone');
+    assert.deepEqual(await legacyFiles(place.pki), [], 'the key of the shared authority is removed');
     assert.deepEqual(
       await start(place.pki, ['east', 'west']),
       new Map([...pkis].map(renewedNothing)),
@@ -98,7 +98,7 @@ describe('a shared certificate authority', () => {
   const damages: readonly (readonly [what: string, damage: (pki: string) => Promise<void>, why: RegExp])[] = [
     ['without its key', (pki) => rm(join(pki, 'ca.key')), /ca\.key, .* cannot be used \(missing\): restore them/],
     ['without its certificate', (pki) => rm(join(pki, 'ca.crt')), /cannot be used \(missing\)/],
-    ['with a damaged key', (pki) => writeFile(join(pki, 'ca.key'), 'damaged'), /key does not fit the certificate/],
+    ['with a damaged key', (pki) => writeFile(join(pki, 'ca.key'), 'damaged'), /key does not match the certificate/],
     ['with a damaged certificate', (pki) => writeFile(join(pki, 'ca.crt'), 'damaged'), /unreadable certificate/],
   ];
   for (const [what, damage, why] of damages) {

@@ -103,7 +103,7 @@ suite('a quota', () => {
     assert.deepEqual((await statusOf(server)).hard, { services: '3', secrets: '1' });
   });
 
-  test('releases deleted objects at once', async () => {
+  test('releases deleted objects immediately', async () => {
     await using server = await testServer();
     await limit(server, { services: '2' });
     for (let round = 0; round < 5; round++) {
@@ -145,7 +145,11 @@ suite('a quota', () => {
       await become('b', { ports: [...ports, { name: 'p3', port: 3 }] }),
       'services "b" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=3, limited: services.nodeports=3',
     );
-    assert.equal(await become('b', { externalTrafficPolicy: 'Local' }), 'ok', 'what needs no more is not checked');
+    assert.equal(
+      await become('b', { externalTrafficPolicy: 'Local' }),
+      'ok',
+      'an update without further usage is not checked',
+    );
     assert.equal(await become('a', { type: 'ClusterIP' }), 'ok');
     assert.equal(await become('b', { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false }), 'ok');
     await hasUsed(server, { 'services.loadbalancers': '1', 'services.nodeports': '2' });
@@ -221,7 +225,10 @@ suite('a quota', () => {
     await server.ask('POST', '/api/v1/namespaces/gone/resourcequotas', { body });
     await server.ask('POST', '/api/v1/namespaces/gone/services', { body: service('a') });
     await server.ask('DELETE', '/api/v1/namespaces/gone');
-    await until('it is gone', async () => (await server.ask('GET', '/api/v1/namespaces/gone')).status === 404);
+    await until(
+      'the namespace is removed',
+      async () => (await server.ask('GET', '/api/v1/namespaces/gone')).status === 404,
+    );
   });
 });
 

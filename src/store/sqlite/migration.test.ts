@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 
 import { committed } from '../testing/open.ts';
+import type { Notice } from './protocol.ts';
 import { openSqliteStore } from './sqlite.ts';
 import { folder } from './testing/folder.ts';
 import { checkMigrated, place, placeLarge, rowsOf, valuesOf } from './testing/format-1.ts';
@@ -13,10 +14,10 @@ describe('a store of format 1', () => {
   it('is copied and migrated when it is opened', async () => {
     await using directory = await folder();
     const file = place(directory.path);
-    const notices: string[] = [];
-    const options = { path: file, onNotice: (notice: string): unknown => notices.push(notice) };
+    const notices: Notice[] = [];
+    const options = { path: file, onNotice: (notice: Notice): unknown => notices.push(notice) };
     await using store = await openSqliteStore(options);
-    assert.deepEqual(notices, [`the store was migrated; ${file}.format-1 is a copy of the old one`]);
+    assert.deepEqual(notices, [{ message: 'migrated the store', keys: { file, backup: `${file}.format-1` } }]);
     await store.close();
     await checkMigrated(file);
     await using again = await openSqliteStore(options);

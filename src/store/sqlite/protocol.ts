@@ -63,7 +63,13 @@ export interface Opened {
   readonly swept: number;
   readonly damaged: readonly DamagedRow[];
   /** Messages for the operator about this opening. */
-  readonly notices: readonly string[];
+  readonly notices: readonly Notice[];
+}
+
+/** A log line for the operator. */
+export interface Notice {
+  readonly message: string;
+  readonly keys: Readonly<Record<string, string | number>>;
 }
 
 /** A row with a wrong checksum; any of its values may be wrong. */

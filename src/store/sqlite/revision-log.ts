@@ -6,7 +6,7 @@ import { rewriteDatabase } from './copy.ts';
 import { sqliteResult } from './failures.ts';
 import { readHighestRevision } from './highest-revision.ts';
 import { backupFile, migrateFromFormat1 } from './migrate.ts';
-import type { DamagedRow, ResumePoint, Rows, WorkerOptions } from './protocol.ts';
+import type { DamagedRow, Notice, ResumePoint, Rows, WorkerOptions } from './protocol.ts';
 
 const applicationId = 0x46_4c_53_54; // "FLST"
 const formatVersion = 2;
@@ -57,7 +57,7 @@ export class RevisionLog {
   readonly #insert: StatementSync;
   readonly #setHorizon: StatementSync;
   /** Messages for the operator about this opening. */
-  readonly notices: string[] = [];
+  readonly notices: Notice[] = [];
   readonly damaged: DamagedRow[] = [];
   #compacted = 0;
   #swept = 0;
@@ -106,7 +106,7 @@ export class RevisionLog {
     this.#checkIntegrity();
     if (version < formatVersion) {
       migrateFromFormat1(database, file);
-      this.notices.push(`the store was migrated; ${backupFile(file, version)} is a copy of the old one`);
+      this.notices.push({ message: 'migrated the store', keys: { file, backup: backupFile(file, version) } });
     }
     this.#readHorizon();
   }
@@ -142,7 +142,10 @@ export class RevisionLog {
     }
     const next = highest + revisionsSkipped;
     this.#moveHorizon(next, this.#swept);
-    this.notices.push(`${file}: writes after revision ${revision} are lost, revisions continue at ${next}`);
+    this.notices.push({
+      message: 'accepted the loss of writes',
+      keys: { file, lostAfter: revision, continuesAt: next },
+    });
   }
 
   /** Continues after a failure: removes unacknowledged writes; acknowledged ones must exist. */
@@ -298,7 +301,7 @@ export class RevisionLog {
 
   #number(query: string): number {
     const [value] = Object.values(this.#database.prepare(query).get() ?? {});
-    if (typeof value !== 'number') throw new Error(`it lacks what "${query}" asks for: restore it from a backup`);
+    if (typeof value !== 'number') throw new Error(`the query "${query}" has no result: restore it from a backup`);
     return value;
   }
 }

@@ -188,7 +188,7 @@ async function killedWriter(path: string, after: number): Promise<Map<string, { 
   let count = 0;
   for await (const line of createInterface({ input: child.stdout })) {
     const [key, value, revision] = line.split(' ');
-    assert.ok(key !== undefined && revision !== undefined, `the writer said ${line}`);
+    assert.ok(key !== undefined && revision !== undefined, `the writer printed ${line}`);
     acknowledged.set(key, { revision: Number(revision), value: Number(value) });
     if (++count === after) child.kill('SIGKILL');
   }

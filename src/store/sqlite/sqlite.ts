@@ -9,6 +9,7 @@ import type { StoreLimits } from '../limits.ts';
 import type { DamagedRecord, Store } from '../store.ts';
 import { toFailure, openError } from './failures.ts';
 import { SqliteJournal } from './journal.ts';
+import type { Notice } from './protocol.ts';
 import { Replay } from './replay.ts';
 
 export interface SqliteStoreOptions extends StoreLimits {
@@ -19,7 +20,7 @@ export interface SqliteStoreOptions extends StoreLimits {
   /** Open a store that has lost acknowledged writes, and delete its damaged records. */
   readonly acceptDataLoss?: boolean | undefined;
   /** Receives messages for the operator: a migration, damaged records, an accepted loss. */
-  readonly onNotice?: (notice: string) => void;
+  readonly onNotice?: (notice: Notice) => void;
 }
 
 /** The maximum number of damaged records that are reported individually. */
@@ -53,11 +54,12 @@ function* damageNotices(
   file: string,
   rows: number,
   records: ReadonlyMap<string, DamagedRecord>,
-): Generator<string, void> {
+): Generator<Notice, void> {
   if (rows === 0) return;
-  yield `rows of ${file} with a wrong checksum: ${rows}; objects that cannot be read: ${records.size}; watches start again`;
+  yield { message: 'the store has rows with a wrong checksum', keys: { file, rows, unreadable: records.size } };
   for (const { key, revision, row } of [...records.values()].slice(0, maxNamed)) {
-    yield `damaged: ${key}, revision ${revision}, row ${row}: delete and create it again, or restore ${file}`;
+    const message = 'damaged record: delete and create its object again, or restore the store';
+    yield { message, keys: { key, revision, row } };
   }
 }
 

@@ -77,7 +77,7 @@ const users: readonly {
     want: { name: 'system:serviceaccount:shop:B_', groups: [known] },
   },
   {
-    name: 'nobody',
+    name: 'the anonymous user',
     headers: [['Impersonate-User', 'system:anonymous']],
     want: { name: 'system:anonymous', groups: [unknown] },
   },
@@ -148,7 +148,7 @@ test('checks targets in the order of Kubernetes', () => {
   ]);
 });
 
-/** Impersonation by role: who may impersonate whom. */
+/** Impersonation by role. */
 describe('impersonation', () => {
   const rules: Readonly<Record<string, readonly object[]>> = {
     'any-user': [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],

@@ -26,7 +26,7 @@ class Directory implements AsyncDisposable {
     return openKeyDirectory({
       path: this.path,
       clock: () => this.now,
-      onDamaged: (message) => void this.messages.push(message),
+      warn: ({ file }, message) => void this.messages.push(`${file}: ${message}`),
     });
   }
 
@@ -99,7 +99,10 @@ test('reports damaged key files and ignores other files', async () => {
   await writeFile(join(directory.path, '20260101T000000Z-broken.key'), 'damaged');
   await keys.refresh();
   assert.deepEqual(kids(keys), [kid]);
-  assert.match(directory.messages[0] ?? '', /20260101T000000Z-broken\.key is not a private key for ES256: remove it$/);
+  assert.match(
+    directory.messages[0] ?? '',
+    /20260101T000000Z-broken\.key: not a private key for ES256: remove the file$/,
+  );
   assert.deepEqual((await listKeys(directory.path)).damaged, ['20260101T000000Z-broken.key']);
 });
 

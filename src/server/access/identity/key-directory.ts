@@ -4,7 +4,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { codeOf, messageOf } from '../../../api/error-message.ts';
+import { codeOf } from '../../../api/error-message.ts';
 import { makePrivateDirectory, writePrivateFile } from '../../pki/files.ts';
 import type { TokenKey, TokenKeys } from './token-keys.ts';
 import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-keys.ts';
@@ -12,8 +12,8 @@ import { generateTokenKey, longestTokenSeconds, readTokenKey } from './token-key
 export interface KeyDirectoryOptions {
   readonly path: string;
   readonly clock: () => number;
-  /** Receives a log message if a file is not a key or the directory cannot be read. */
-  readonly onDamaged: (message: string) => void;
+  /** Logs a file that is not a key, or a directory that cannot be read. */
+  readonly warn: (keys: { readonly file: string; readonly err?: unknown }, message: string) => void;
 }
 
 /** The time after which a new key replaces the signing one. */
@@ -104,19 +104,19 @@ class KeyDirectory implements TokenKeys {
     try {
       await this.#read();
     } catch (error) {
-      this.#options.onDamaged(`failed to read the token keys: ${messageOf(error)}`);
+      this.#options.warn({ file: this.#options.path, err: error }, 'failed to read the token keys, retrying');
     }
   }
 
   async #read(): Promise<void> {
-    const { path, onDamaged } = this.#options;
+    const { path, warn } = this.#options;
     const changed = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => undefined, // removed with all its keys
     );
     if (changed !== undefined && changed === this.#seen) return;
     const { keys, damaged } = await listKeys(path);
-    for (const name of damaged) onDamaged(`${join(path, name)} is not a private key for ES256: remove it`);
+    for (const name of damaged) warn({ file: join(path, name) }, 'not a private key for ES256: remove the file');
     this.#keys = keys;
     this.#byKid = new Map(keys.map((key) => [key.kid, key]));
     // Compares with the clock of the file system, not the injected one.

@@ -217,7 +217,7 @@ describe('forged tokens', () => {
     },
     'HS256 with an empty secret': async () =>
       new SignJWT(payload).setProtectedHeader({ alg: 'HS256', kid: (await key()).kid }).sign(new Uint8Array(32)),
-    'a key of somebody else': async () => {
+    'another key': async () => {
       const { privateKey } = new TestKeys().add();
       return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: (await key()).kid }).sign(privateKey);
     },
@@ -233,7 +233,7 @@ describe('forged tokens', () => {
     'a kid that is a number': async () => spelled(([, ...rest]) => [header({ alg: 'ES256', kid: 0 }), ...rest]),
     'a kid that is a list': async () =>
       spelled(([, ...rest]) => [header({ alg: 'ES256', kid: [world.keys.all()[0]?.kid] }), ...rest]),
-    'a critical header nobody knows': async () =>
+    'an unknown critical header': async () =>
       spelled(([first, ...rest]) => [
         header({ ...decodeProtectedHeader(`${first}.e30.`), crit: ['exp'], exp: 1 }),
         ...rest,

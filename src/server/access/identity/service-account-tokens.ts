@@ -96,7 +96,7 @@ export class ServiceAccountTokens {
   /** Verifies a token for at least one of `audiences`. */
   async verify(token: string, audiences: readonly string[]): Promise<Verdict> {
     const known = this.#verified.get(token) ?? (await this.#checkSignature(token));
-    return 'error' in known || !('claims' in known) ? known : this.#checkClaims(token, known, audiences);
+    return 'claims' in known ? this.#checkClaims(token, known, audiences) : known;
   }
 
   /** Verifies a cached token synchronously; undefined if the token is not cached. */

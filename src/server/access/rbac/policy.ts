@@ -28,7 +28,7 @@ export interface HeldRules {
 export class Policy {
   /** `name` of a ClusterRole or `namespace/name` of a Role → its rules */
   readonly #roles = new Map<string, readonly NormalizedRule[]>();
-  /** key of a binding → what it grants */
+  /** key of a binding → its grants */
   readonly #bindings = new Map<string, readonly Grant[]>();
   readonly #clusterWide = new GrantIndex();
   /** namespace → its grants */

@@ -114,8 +114,5 @@ export function denial(name: string, { result }: Verdict): StatusError {
 }
 
 /** The error of a write whose webhook could not be called and has the failure policy `Fail`. */
-export const callError = (name: string, error: unknown): StatusError => internalError(callFailure(name, error));
-
-/** The message of Kubernetes for a failed call. */
-export const callFailure = (name: string, error: unknown): string =>
-  `failed calling webhook ${JSON.stringify(name)}: ${messageOf(error)}`;
+export const callError = (name: string, error: unknown): StatusError =>
+  internalError(`failed calling webhook ${JSON.stringify(name)}: ${messageOf(error)}`);

@@ -13,7 +13,7 @@ import type { ResourceCache } from '../../cache/resource-cache.ts';
 import { addressOf } from './address.ts';
 import type { Attempt } from './attempt.ts';
 import { Caller } from './caller.ts';
-import { callError, callFailure, denial } from './review.ts';
+import { callError, denial } from './review.ts';
 import { matchedKind } from './matching.ts';
 import { WebhookMetrics } from './metrics.ts';
 import { readVerdict, reviewOf, reviewVersions } from './review.ts';
@@ -102,7 +102,7 @@ export class Webhooks implements Disposable {
       const refusedFor = isOpen ? undefined : 'calling_webhook_error';
       this.metrics.record(labels, { seconds: seconds(), code: 400, refusedFor });
       if (isOpen) this.metrics.failedOpen(name);
-      this.#options.log.warn({ webhook: name, isOpen }, callFailure(name, error));
+      this.#options.log.warn({ webhook: name, failurePolicy, err: error }, 'failed calling webhook');
       return isOpen ? { warnings: [] } : { warnings: [], error: callError(name, error) };
     }
     const { allowed, warnings } = verdict;

@@ -13,7 +13,7 @@ export type ReviewRequest = any;
 export interface TestWebhook extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** As `caBundle` takes it. */
+  /** In the format of `caBundle`. */
   readonly caBundle: string;
   readonly requests: ReviewRequest[];
   /** The number of connections so far. */
