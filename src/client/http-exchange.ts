@@ -1,5 +1,4 @@
-import type { ResponseHead } from './http-response.ts';
-import type { HttpConnection } from './http-connection.ts';
+import type { HttpConnection, HttpRequest, ResponseHead } from './http-connection.ts';
 import { maxResponseBytes, maxPieces, limitExceeded } from './limits.ts';
 import type { ApiResponse } from './transport.ts';
 
@@ -13,7 +12,7 @@ export type Outcome =
     };
 
 /** Sends a request and buffers its response, up to `maxResponseBytes`. */
-export function exchange(connection: HttpConnection, request: string): Promise<Outcome> {
+export function exchange(connection: HttpConnection, request: HttpRequest): Promise<Outcome> {
   return new Promise((resolve) => {
     let head: ResponseHead = { status: 0, headers: {} };
     const body = new Body();
@@ -22,7 +21,7 @@ export function exchange(connection: HttpConnection, request: string): Promise<O
         head = begun;
         body.expect(Number(begun.headers['content-length'] ?? 0));
       },
-      body: (bytes, from, to) => body.add(bytes.subarray(from, to)),
+      body: (bytes) => body.add(bytes),
       end: () => resolve({ response: { ...head, body: body.text() } }),
       failed: (error, isStaleConnection) => resolve({ error, isStaleConnection }),
     });

@@ -2,14 +2,15 @@ import { Semaphore } from '../machine/semaphore.ts';
 import type { Deadline } from './deadline.ts';
 import { ConnectionLostError } from './errors.ts';
 import { HttpConnection } from './http-connection.ts';
-import type { OpenSocket } from './http-socket.ts';
+import type { Connect } from './http-socket.ts';
 
 /**
  * The connections to one server. Requests share a limited number of them, because a handshake costs as much as ten
  * requests; further requests wait in order. Every stream has an additional connection of its own.
  */
 export class HttpPool {
-  readonly #open: OpenSocket;
+  readonly #origin: string;
+  readonly #connect: Connect;
   readonly #maxConnections: number;
   readonly #requests: Semaphore;
   /** A stack: the connection used last is used next. */
@@ -19,8 +20,9 @@ export class HttpPool {
   #isRetired = false;
   #isClosed = false;
 
-  constructor(open: OpenSocket, maxConnections: number) {
-    this.#open = open;
+  constructor(origin: string, connect: Connect, maxConnections: number) {
+    this.#origin = origin;
+    this.#connect = connect;
     this.#maxConnections = maxConnections;
     this.#requests = new Semaphore(maxConnections);
   }
@@ -36,24 +38,15 @@ export class HttpPool {
   }
 
   /** Returns an idle or new connection. */
-  async connection(deadline: Deadline): Promise<HttpConnection> {
+  connection(): HttpConnection {
     if (this.#isClosed) throw closed();
-    const now = performance.now();
-    for (let known = this.#idle.pop(); known !== undefined; known = this.#idle.pop()) {
-      if (known.isUsable(now)) {
-        this.#busy.add(known);
-        return known;
-      }
-      known.drop(undefined);
-    }
-    const socket = await this.#open(deadline);
-    if (this.#isClosed) {
-      socket.destroy();
-      throw closed();
-    }
-    const connection = new HttpConnection(socket, (freed) => this.#free(freed));
+    const connection =
+      this.#idle.pop() ??
+      new HttpConnection(this.#origin, this.#connect, {
+        freed: (each) => this.#free(each),
+        closed: (each) => this.#remove(each),
+      });
     this.#busy.add(connection);
-    socket.once('close', () => this.#remove(connection));
     return connection;
   }
 

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { connect as connectTcp, isIP } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { checkServerIdentity, connect as connectTls, createSecureContext } from 'node:tls';
-import type { Deadline } from './deadline.ts';
+import type { buildConnector } from 'undici';
+import { setTimeout } from '../machine/timers.ts';
 import { ConnectionLostError } from './errors.ts';
 
 /** A bearer token, or a client certificate with its key as PEM. */
@@ -25,21 +26,21 @@ export interface ServerAccess {
   readonly credentials: (isRefused: boolean) => Promise<Credentials>;
 }
 
-/** Opens a connection to one server with one client certificate. */
-export type OpenSocket = (deadline: Deadline) => Promise<Socket>;
+/** Opens a connection, as the HTTP library calls it. */
+export type Connect = buildConnector.connector;
 
 /** Parses the certificates once and resumes the TLS session of earlier connections. */
-export function socketsTo(access: ServerAccess, credentials: Credentials): OpenSocket {
+export function connectTo(access: ServerAccess, credentials: Credentials, timeoutMs: number): Connect {
   const { protocol, hostname, port } = new URL(access.server);
   // Brackets around an IPv6 address belong to the URL, not to the address.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol === 'http:') {
     const place = { host, port: Number(port || 80) };
-    return (deadline) => opened(connectTcp(place), 'connect', deadline);
+    return (_, callback) => opened(connectTcp(place), 'connect', timeoutMs, callback);
   }
   const options = tlsOptions(access, credentials, host);
   let session: Buffer | undefined;
-  return async (deadline) => {
+  return (_, callback) => {
     const socket: TLSSocket = connectTls({
       ...options,
       host,
@@ -49,7 +50,7 @@ export function socketsTo(access: ServerAccess, credentials: Credentials): OpenS
     socket.on('session', (latest: Buffer) => (session = latest));
     // The session may be the cause of the error.
     socket.on('error', () => (session = undefined));
-    return opened(socket, 'secureConnect', deadline);
+    opened(socket, 'secureConnect', timeoutMs, callback);
   };
 }
 
@@ -70,20 +71,27 @@ function tlsOptions(access: ServerAccess, { cert, key }: Credentials, host: stri
   };
 }
 
-/** Resolves when the socket is connected and, for TLS, the server is verified. */
-async function opened(socket: Socket, event: 'connect' | 'secureConnect', deadline: Deadline): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  deadline.onEnd((reason) => {
-    reject(reason);
-    socket.destroy();
-  });
-  socket.once(event, () => resolve());
-  socket.once('error', reject);
+/** Calls back when the socket is connected and, for TLS, the server is verified. */
+function opened(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  timeoutMs: number,
+  callback: buildConnector.Callback,
+): void {
+  socket.setNoDelay(true);
+  // Detects a peer that disappeared without closing the connection.
+  socket.setKeepAlive(true, 30_000);
+  const late = setTimeout(() => {
+    socket.destroy(new Error(`no connection within ${timeoutMs} ms`));
+  }, timeoutMs);
+  const finish = (error: Error | null): void => {
+    clearTimeout(late);
+    socket.off(event, connected).off('error', finish).off('close', closed);
+    if (error === null) callback(null, socket);
+    else callback(error, null);
+  };
+  const connected = (): void => finish(null);
   const closed = (): void =>
-    reject(new ConnectionLostError('the server closed the connection before a request was sent'));
-  socket.once('close', closed);
-  await promise;
-  socket.off('error', reject);
-  socket.off('close', closed);
-  return socket;
+    finish(new ConnectionLostError('the server closed the connection before a request was sent'));
+  socket.once(event, connected).once('error', finish).once('close', closed);
 }

@@ -1,6 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { Exchange, HttpConnection } from './http-connection.ts';
-import type { ResponseHead } from './http-response.ts';
+import type { Exchange, HttpConnection, ResponseHead } from './http-connection.ts';
 import { limitExceeded } from './limits.ts';
 import { LineSplitter } from './line-splitter.ts';
 
@@ -32,7 +31,7 @@ export class LineStream {
         if (head.status !== 200) this.#errorBody = '';
         this.#head.resolve(head);
       },
-      body: (bytes, from, to) => this.#receive(this.#decoder.write(bytes.subarray(from, to))),
+      body: (bytes) => this.#receive(this.#decoder.write(bytes)),
       end: () => this.#finish({}),
       failed: (error, isStaleConnection) => {
         if (isStaleConnection) this.#head.resolve(undefined);
@@ -61,8 +60,10 @@ export class LineStream {
         if ('error' in this.#end) throw this.#end.error;
         return undefined;
       }
+      // Resuming may deliver data at once.
+      const data = this.#waitForData();
       this.#setPaused(false);
-      await this.#waitForData();
+      await data;
     }
     const lines = this.#lines;
     this.#lines = [];

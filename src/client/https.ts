@@ -1,8 +1,9 @@
 import { Deadline } from './deadline.ts';
 import { LineStream } from './http-stream.ts';
 import { HttpPool } from './http-pool.ts';
-import { socketsTo } from './http-socket.ts';
+import { connectTo } from './http-socket.ts';
 import { exchange } from './http-exchange.ts';
+import type { HttpRequest } from './http-connection.ts';
 import type { Credentials, ServerAccess } from './http-socket.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { headersOf, statusErrorOf, urlOf } from './transport.ts';
@@ -17,8 +18,8 @@ export interface HttpsOptions {
 
 /** A transport over TLS with keep-alive connections. */
 export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Transport {
-  const server = new HttpServer(access, options);
   const timeoutMs = options.timeoutMs ?? 60_000;
+  const server = new HttpServer(access, timeoutMs, options);
   return {
     async request(call) {
       const deadline = new Deadline(call, timeoutMs);
@@ -52,12 +53,14 @@ class HttpServer {
   readonly #access: ServerAccess;
   readonly #writer: RequestWriter;
   readonly #connections: number;
+  readonly #timeoutMs: number;
   #pool: HttpPool | undefined;
   #retired: HttpPool | undefined;
   #certificate: Credentials | undefined;
 
-  constructor(access: ServerAccess, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
+  constructor(access: ServerAccess, timeoutMs: number, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
     this.#access = access;
+    this.#timeoutMs = timeoutMs;
     this.#writer = new RequestWriter(access.server, userAgent);
     this.#connections = connections;
   }
@@ -87,16 +90,16 @@ class HttpServer {
   }
 
   async #requestAs(call: ApiRequest, deadline: Deadline, credentials: Credentials): Promise<ApiResponse> {
-    const text = this.#writer.write(call, credentials.token);
+    const request = this.#writer.write(call, credentials.token);
     const pool = this.#poolFor(credentials);
     await pool.acquire(deadline);
     try {
       for (;;) {
         deadline.throwIfEnded();
-        const connection = await pool.connection(deadline);
+        const connection = pool.connection();
         deadline.onEnd((reason) => connection.drop(reason));
         deadline.throwIfEnded();
-        const outcome = await exchange(connection, text);
+        const outcome = await exchange(connection, request);
         if ('response' in outcome) return outcome.response;
         // Only reads are sent again: the server may have executed a write before the connection closed.
         if (!outcome.isStaleConnection || call.method !== 'GET') throw outcome.error;
@@ -111,15 +114,15 @@ class HttpServer {
     deadline: Deadline,
     credentials: Credentials,
   ): Promise<{ readonly lines: LineStream } | { readonly rejected: ApiResponse }> {
-    const text = this.#writer.write(call, credentials.token);
+    const request = this.#writer.write(call, credentials.token);
     const pool = this.#poolFor(credentials);
     for (;;) {
       deadline.throwIfEnded();
-      const connection = await pool.connection(deadline);
+      const connection = pool.connection();
       deadline.onEnd((reason) => connection.drop(reason));
       deadline.throwIfEnded();
       const lines = new LineStream(connection);
-      connection.send(text, lines.exchange);
+      connection.send(request, lines.exchange);
       const head = await lines.head();
       if (head === undefined) continue;
       // The deadline still applies to the body of an error, but not to a stream.
@@ -137,7 +140,8 @@ class HttpServer {
       return this.#pool;
     let pool: HttpPool;
     try {
-      pool = new HttpPool(socketsTo(this.#access, credentials), this.#connections);
+      const connect = connectTo(this.#access, credentials, this.#timeoutMs);
+      pool = new HttpPool(new URL(this.#access.server).origin, connect, this.#connections);
     } catch (error) {
       // The certificate and its key do not match while they are being replaced: keep the last pair.
       if (this.#pool !== undefined) return this.#pool;
@@ -153,36 +157,31 @@ class HttpServer {
   }
 }
 
-/** Serializes requests to one server. Throws if a value contains characters that could inject a header or a request. */
+/** Writes requests to one server. Throws if a value contains characters that could inject a header or a request. */
 class RequestWriter {
   readonly #pathPrefix: string;
-  readonly #headers: string;
+  readonly #userAgent: string;
 
   constructor(server: string, userAgent: string) {
-    const { host, pathname } = new URL(server);
-    this.#pathPrefix = pathname.replace(/\/$/, '');
-    this.#headers = `Host: ${host}\r\n${line('User-Agent', userAgent)}`;
+    this.#pathPrefix = new URL(server).pathname.replace(/\/$/, '');
+    this.#userAgent = userAgent;
   }
 
-  write(call: ApiRequest, token: string | undefined): string {
-    const url = this.#pathPrefix + urlOf(call);
-    if (!/^[\x21-\x7e]+$/.test(url)) throw new TypeError(`the path is not escaped: ${JSON.stringify(url)}`);
-    let text = `${call.method} ${url} HTTP/1.1\r\n${this.#headers}`;
-    for (const [name, value] of Object.entries(headersOf(call))) text += line(name, value);
+  write(call: ApiRequest, token: string | undefined): HttpRequest {
+    const path = this.#pathPrefix + urlOf(call);
+    if (!/^[\x21-\x7e]+$/.test(path)) throw new TypeError(`the path is not escaped: ${JSON.stringify(path)}`);
+    const headers: Record<string, string> = { 'user-agent': this.#userAgent, ...headersOf(call) };
+    for (const [name, value] of Object.entries(headers)) {
+      if (!isPrintable(value))
+        throw new TypeError(`header ${name} contains characters that are not allowed: ${JSON.stringify(value)}`);
+    }
     if (token !== undefined) {
       // The token is a secret, so the error does not quote it.
       if (!isPrintable(token)) throw new TypeError('the token contains characters that are not allowed in a header');
-      text += `Authorization: Bearer ${token}\r\n`;
+      headers['authorization'] = `Bearer ${token}`;
     }
-    if (call.body === undefined) return `${text}\r\n`;
-    return `${text}Content-Length: ${Buffer.byteLength(call.body)}\r\n\r\n${call.body}`;
+    return { method: call.method, path, headers, ...(call.body === undefined ? {} : { body: call.body }) };
   }
 }
 
 const isPrintable = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
-
-function line(name: string, value: string): string {
-  if (!isPrintable(value))
-    throw new TypeError(`header ${name} contains characters that are not allowed: ${JSON.stringify(value)}`);
-  return `${name}: ${value}\r\n`;
-}
