@@ -116,7 +116,7 @@ const failuresOf = (remaining: readonly RemainingContent[], namespace: string): 
     });
 
 async function setConditions(context: ServerContext, name: string, content: Content): Promise<void> {
-  await revise(context, name, 'status', (namespace) => ({
+  await updateNamespace(context, name, 'status', (namespace) => ({
     ...namespace,
     status: {
       ...namespace.status,
@@ -126,7 +126,7 @@ async function setConditions(context: ServerContext, name: string, content: Cont
 }
 
 const finalize = (context: ServerContext, name: string): Promise<void> =>
-  revise(context, name, 'finalize', (namespace) => ({
+  updateNamespace(context, name, 'finalize', (namespace) => ({
     ...namespace,
     spec: {
       ...namespace.spec,
@@ -134,7 +134,7 @@ const finalize = (context: ServerContext, name: string): Promise<void> =>
     },
   }));
 
-async function revise(
+async function updateNamespace(
   context: ServerContext,
   name: string,
   subresource: Subresource,

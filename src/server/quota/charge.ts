@@ -8,7 +8,7 @@ import type { Kind } from '../../api/kind.ts';
 import { countedAs } from '../../api/quota.ts';
 
 /** A quota and its usage. */
-export interface Account {
+export interface QuotaUsage {
   readonly name: string;
   readonly hard: Amounts;
   readonly used: Amounts;
@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** The names that a quota limits and a kind counts for. */
-export const limitedNames = ({ hard }: Pick<Account, 'hard'>, evaluator: QuotaEvaluator): readonly string[] =>
+export const limitedNames = ({ hard }: Pick<QuotaUsage, 'hard'>, evaluator: QuotaEvaluator): readonly string[] =>
   [...hard.keys()].filter((name) => evaluator.counts(name));
 
 /** Whether a quota counts an object. */
@@ -31,7 +31,7 @@ export const isCounted = (scopes: readonly QuotaScope[], evaluator: QuotaEvaluat
 
 /** The usage after a write; undefined: unchanged. Throws the 403 of Kubernetes if the write exceeds the quota. */
 export function charge(
-  account: Account,
+  account: QuotaUsage,
   evaluator: QuotaEvaluator,
   { next, old }: Change,
   subject: Subject,

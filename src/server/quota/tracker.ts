@@ -6,7 +6,7 @@ import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Item } from '../cache/item.ts';
-import type { Account } from './charge.ts';
+import type { QuotaUsage } from './charge.ts';
 import { evaluatorOf, isCounted, limitedNames, usageOf } from './charge.ts';
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
 
@@ -25,7 +25,7 @@ const sliceLength = 512 * 1024;
  * of the event loop, and follows changes from its creation on. Once `isCounted`, the usage is exact for the revision of
  * the watchCache, and reading it is free.
  */
-export class QuotaTracker implements Account, Disposable {
+export class QuotaTracker implements QuotaUsage, Disposable {
   readonly name: string;
   readonly hard: Amounts;
   readonly scopes: readonly QuotaScope[];

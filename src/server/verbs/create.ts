@@ -3,7 +3,7 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkEscalation } from '../access/rbac/escalation.ts';
-import { admission } from '../admission/webhooks/admission.ts';
+import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { withDefaultIngressClass } from '../admission/ingress-class.ts';
 import { checkNamespace } from '../admission/namespace.ts';
@@ -74,7 +74,7 @@ export async function createObject(
     try {
       const object = await work.run(() => validated(context, resource, request, allocation.object));
       denyExternalIps(context, resource, { next: object, old: undefined });
-      await admission(context, resource, request, { operation: 'CREATE', object, old: undefined });
+      await callWebhooks(context, resource, request, { operation: 'CREATE', object, old: undefined });
       rejectRevision(given);
       const value = await work.run(() => storedValue(resource, object));
       const outcome = await context.quotas.commit(

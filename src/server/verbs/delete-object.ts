@@ -3,8 +3,8 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/delete-options.ts';
 import { timestamp } from '../../api/timestamp.ts';
-import { admission } from '../admission/webhooks/admission.ts';
-import type { Writer } from '../admission/webhooks/admission.ts';
+import { callWebhooks } from '../admission/webhooks/admission.ts';
+import type { WriteSource } from '../admission/webhooks/admission.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../patch/json-value.ts';
@@ -53,7 +53,7 @@ export async function deleteObject(
     const work = context.timeSlicer.open(item.entry.value.length);
     const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
-    const admitted = admission(context, resource, writerOf(target, options), {
+    const admitted = callWebhooks(context, resource, writerOf(target, options), {
       operation: 'DELETE',
       object: undefined,
       old,
@@ -66,7 +66,7 @@ export async function deleteObject(
   throw serverTimeout('delete', subjectOf(resource, target.name));
 }
 
-const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writer => ({
+const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): WriteSource => ({
   user,
   subresource: '',
   dryRun: isDryRun(options),

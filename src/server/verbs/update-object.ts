@@ -6,7 +6,7 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
-import { admission } from '../admission/webhooks/admission.ts';
+import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
@@ -107,7 +107,7 @@ async function tryUpdate(
     );
     const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
     if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
-    await admission(context, resource, request, { operation: 'UPDATE', object: settled, old });
+    await callWebhooks(context, resource, request, { operation: 'UPDATE', object: settled, old });
     const change = { item, old, next: settled, allocation };
     const written =
       request.subresource === ''

@@ -2,17 +2,17 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Resource } from '../../resource.ts';
 import type { WriteRequest } from '../../verbs/write-request.ts';
-import type { Attempt } from './attempt.ts';
+import type { AdmissionAttributes } from './attributes.ts';
 
 /** The change that a write is about to commit. */
 export interface Change {
-  readonly operation: Attempt['operation'];
+  readonly operation: AdmissionAttributes['operation'];
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
 }
 
 /** The request behind a write. */
-export type Writer = Pick<WriteRequest, 'user' | 'subresource' | 'dryRun' | 'warnings' | 'sent'>;
+export type WriteSource = Pick<WriteRequest, 'user' | 'subresource' | 'dryRun' | 'warnings' | 'sent'>;
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
@@ -21,10 +21,10 @@ const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE:
  * be configured. Returns undefined if no webhook applies, so that the caller need not await. Writes of the server itself
  * are not checked.
  */
-export function admission(
+export function callWebhooks(
   { plugins, webhooks }: ServerContext,
   { kind }: Resource,
-  { user, subresource, dryRun, warnings, sent }: Writer,
+  { user, subresource, dryRun, warnings, sent }: WriteSource,
   change: Change,
 ): Promise<void> | undefined {
   if (webhooks.isIdle || user === undefined || !plugins.has('ValidatingAdmissionWebhook')) return undefined;

@@ -7,7 +7,7 @@ import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import { nodeKind } from '../../../api/kinds/core/node/kind.ts';
 import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from '../../../api/kinds/multicluster/serviceexport/kind.ts';
-import type { Attempt } from './attempt.ts';
+import type { AdmissionAttributes } from './attributes.ts';
 import { matchedKind } from './matching.ts';
 
 const onServices = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['services'] };
@@ -21,7 +21,7 @@ const webhook = (rule: object, more: Partial<ValidatingWebhook> = {}): Validatin
   ...more,
 });
 
-const attempt = (more: Partial<Attempt> = {}): Attempt => ({
+const attributes = (more: Partial<AdmissionAttributes> = {}): AdmissionAttributes => ({
   operation: 'CREATE',
   kind: serviceKind,
   subresource: '',
@@ -43,62 +43,62 @@ const exports = (versions: readonly string[]) => ({
 suite('a webhook matches', () => {
   const team = (value: string) => ({ namespaceSelector: { matchLabels: { team: value } } });
   const app = (value: string) => ({ objectSelector: { matchLabels: { app: value } } });
-  const table: readonly (readonly [name: string, ValidatingWebhook, Attempt, want: Kind | undefined])[] = [
-    ['the resource of its rule', webhook({}), attempt(), serviceKind],
-    ['no other operation', webhook({ operations: ['DELETE'] }), attempt(), undefined],
-    ['no other group', webhook({ apiGroups: ['apps'] }), attempt(), undefined],
-    ['no other version', webhook({ apiVersions: ['v2'] }), attempt(), undefined],
-    ['no subresource that its rule does not name', webhook({}), attempt({ subresource: 'status' }), undefined],
-    ['no subresource with *', webhook({ resources: ['*'] }), attempt({ subresource: 'status' }), undefined],
-    ['a subresource', webhook({ resources: ['*/status'] }), attempt({ subresource: 'status' }), serviceKind],
-    ['services/* includes services', webhook({ resources: ['services/*'] }), attempt(), serviceKind],
-    ['*/* is everything', webhook({ resources: ['*/*'] }), attempt({ subresource: 'status' }), serviceKind],
-    ['resources in its scope', webhook({ scope: 'Namespaced' }), attempt(), serviceKind],
-    ['no resource outside its scope', webhook({ scope: 'Cluster' }), attempt(), undefined],
+  const table: readonly (readonly [name: string, ValidatingWebhook, AdmissionAttributes, want: Kind | undefined])[] = [
+    ['the resource of its rule', webhook({}), attributes(), serviceKind],
+    ['no other operation', webhook({ operations: ['DELETE'] }), attributes(), undefined],
+    ['no other group', webhook({ apiGroups: ['apps'] }), attributes(), undefined],
+    ['no other version', webhook({ apiVersions: ['v2'] }), attributes(), undefined],
+    ['no subresource that its rule does not name', webhook({}), attributes({ subresource: 'status' }), undefined],
+    ['no subresource with *', webhook({ resources: ['*'] }), attributes({ subresource: 'status' }), undefined],
+    ['a subresource', webhook({ resources: ['*/status'] }), attributes({ subresource: 'status' }), serviceKind],
+    ['services/* includes services', webhook({ resources: ['services/*'] }), attributes(), serviceKind],
+    ['*/* is everything', webhook({ resources: ['*/*'] }), attributes({ subresource: 'status' }), serviceKind],
+    ['resources in its scope', webhook({ scope: 'Namespaced' }), attributes(), serviceKind],
+    ['no resource outside its scope', webhook({ scope: 'Cluster' }), attributes(), undefined],
     [
       'a Namespace with the scope Cluster',
       webhook({ resources: ['*'], scope: 'Cluster' }),
-      attempt({ kind: namespaceKind }),
+      attributes({ kind: namespaceKind }),
       namespaceKind,
     ],
-    ['objects in namespaces with the label', webhook({}, team('shop')), attempt(), serviceKind],
-    ['no object in other namespaces', webhook({}, team('other')), attempt(), undefined],
+    ['objects in namespaces with the label', webhook({}, team('shop')), attributes(), serviceKind],
+    ['no object in other namespaces', webhook({}, team('other')), attributes(), undefined],
     [
       'cluster-scoped objects, whatever the namespace selector',
       webhook({ resources: ['nodes'] }, team('other')),
-      attempt({ kind: nodeKind }),
+      attributes({ kind: nodeKind }),
       nodeKind,
     ],
     [
       'a Namespace by its new labels',
       webhook({ resources: ['namespaces'] }, team('new')),
-      attempt({ kind: namespaceKind, object: { metadata: { name: 'shop', labels: { team: 'new' } } } }),
+      attributes({ kind: namespaceKind, object: { metadata: { name: 'shop', labels: { team: 'new' } } } }),
       namespaceKind,
     ],
-    ['objects with the label', webhook({}, app('cart')), attempt(), serviceKind],
-    ['no object without the label', webhook({}, app('web')), attempt(), undefined],
+    ['objects with the label', webhook({}, app('cart')), attributes(), serviceKind],
+    ['no object without the label', webhook({}, app('web')), attributes(), undefined],
     [
       'an object that loses the label',
       webhook({}, app('web')),
-      attempt({ operation: 'UPDATE', old: { metadata: { labels: { app: 'web' } } } }),
+      attributes({ operation: 'UPDATE', old: { metadata: { labels: { app: 'web' } } } }),
       serviceKind,
     ],
     [
       'another version of the same objects',
       webhook(exports(['v1beta1'])),
-      attempt({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind }),
       serviceExportKind,
     ],
     [
       'the version of the request, if the rule names both',
       webhook(exports(['v1beta1', 'v1alpha1'])),
-      attempt({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind }),
       serviceExportAlphaKind,
     ],
     [
       'no other version with matchPolicy Exact',
       webhook(exports(['v1beta1']), { matchPolicy: 'Exact' }),
-      attempt({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind }),
       undefined,
     ],
   ];

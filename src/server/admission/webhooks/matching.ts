@@ -7,8 +7,8 @@ import type {
   WebhookRule,
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import { matchesLabels } from '../../../api/selectors/labels.ts';
-import type { Attempt } from './attempt.ts';
-import { equivalents, subjectOfAttempt } from './attempt.ts';
+import type { AdmissionAttributes } from './attributes.ts';
+import { equivalents, reviewedObject } from './attributes.ts';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -18,21 +18,23 @@ export type LabelsOfNamespace = (namespace: string) => Labels;
 /** The kind in which the webhook receives the object: that of the request or an equivalent one; undefined: no match. */
 export function matchedKind(
   webhook: ValidatingWebhook,
-  attempt: Attempt,
+  attributes: AdmissionAttributes,
   namespaceLabels: LabelsOfNamespace,
 ): Kind | undefined {
   const { rules = [], matchPolicy } = webhook;
-  const isOf = (kind: Kind): boolean => rules.some((rule) => matchesRule(rule, attempt, kind));
-  const kind = isOf(attempt.kind)
-    ? attempt.kind
+  const isOf = (kind: Kind): boolean => rules.some((rule) => matchesRule(rule, attributes, kind));
+  const kind = isOf(attributes.kind)
+    ? attributes.kind
     : matchPolicy === 'Exact'
       ? undefined
-      : equivalents(attempt.kind).find(isOf);
+      : equivalents(attributes.kind).find(isOf);
   if (kind === undefined) return undefined;
-  return matchesNamespace(webhook, attempt, namespaceLabels) && matchesObject(webhook, attempt) ? kind : undefined;
+  return matchesNamespace(webhook, attributes, namespaceLabels) && matchesObject(webhook, attributes)
+    ? kind
+    : undefined;
 }
 
-function matchesRule(rule: WebhookRule, { operation, subresource }: Attempt, kind: Kind): boolean {
+function matchesRule(rule: WebhookRule, { operation, subresource }: AdmissionAttributes, kind: Kind): boolean {
   const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope = '*' } = rule;
   return (
     (scope === '*' || kind.namespaced === (scope === 'Namespaced')) &&
@@ -51,19 +53,19 @@ const names = (words: readonly string[], word: string): boolean => words.include
 /** The selector does not apply to cluster-scoped objects. A Namespace is matched by its own new labels. */
 function matchesNamespace(
   { namespaceSelector = {} }: ValidatingWebhook,
-  attempt: Attempt,
+  attributes: AdmissionAttributes,
   namespaceLabels: LabelsOfNamespace,
 ): boolean {
-  const { kind } = attempt;
+  const { kind } = attributes;
   if (!kind.namespaced && kind !== namespaceKind) return true;
   const requirements = requirementsOf(namespaceSelector) ?? [];
   if (requirements.length === 0) return true;
-  const { labels, namespace = '' } = subjectOfAttempt(attempt).metadata;
+  const { labels, namespace = '' } = reviewedObject(attributes).metadata;
   return matchesLabels(requirements, kind === namespaceKind ? labels : namespaceLabels(namespace));
 }
 
 /** Matches the labels before or after the write, so that removing a label does not bypass the webhook. */
-function matchesObject({ objectSelector = {} }: ValidatingWebhook, { object, old }: Attempt): boolean {
+function matchesObject({ objectSelector = {} }: ValidatingWebhook, { object, old }: AdmissionAttributes): boolean {
   const requirements = requirementsOf(objectSelector) ?? [];
   return (
     requirements.length === 0 ||

@@ -8,8 +8,8 @@ import { userInfoOf } from '../../access/identity/users.ts';
 import type { Status, StatusDetails } from '../../../api/errors.ts';
 import { internalError, StatusError } from '../../../api/errors.ts';
 import { messageOf } from '../../../api/error-message.ts';
-import type { Attempt } from './attempt.ts';
-import { converted, subjectOfAttempt } from './attempt.ts';
+import type { AdmissionAttributes } from './attributes.ts';
+import { converted, reviewedObject } from './attributes.ts';
 
 const group = 'admission.k8s.io';
 export const reviewVersions = ['v1', 'v1beta1'] as const;
@@ -17,16 +17,16 @@ export type ReviewVersion = (typeof reviewVersions)[number];
 
 /** The AdmissionReview request, with the objects in `kind`. */
 export function reviewOf(
-  attempt: Attempt,
+  attributes: AdmissionAttributes,
   { kind, version, uid }: { readonly kind: Kind; readonly version: ReviewVersion; readonly uid: string },
 ): object {
-  const { operation, subresource, object, old, user, dryRun, options } = attempt;
-  const { name = '', namespace = '' } = subjectOfAttempt(attempt).metadata;
-  const reviewedNamespace = attempt.kind === namespaceKind ? name : namespace;
+  const { operation, subresource, object, old, user, dryRun, options } = attributes;
+  const { name = '', namespace = '' } = reviewedObject(attributes).metadata;
+  const reviewedNamespace = attributes.kind === namespaceKind ? name : namespace;
   const reviewed = (each: ApiObject | undefined): object | null =>
     each === undefined
       ? null
-      : { ...converted(each, attempt.kind, kind), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+      : { ...converted(each, attributes.kind, kind), kind: kind.kind, apiVersion: apiVersionOf(kind) };
   return {
     kind: 'AdmissionReview',
     apiVersion: `${group}/${version}`,
@@ -35,8 +35,8 @@ export function reviewOf(
       kind: { group: kind.group, version: kind.version, kind: kind.kind },
       resource: resourceOf(kind),
       ...(subresource === '' ? {} : { subResource: subresource }),
-      requestKind: { group: attempt.kind.group, version: attempt.kind.version, kind: attempt.kind.kind },
-      requestResource: resourceOf(attempt.kind),
+      requestKind: { group: attributes.kind.group, version: attributes.kind.version, kind: attributes.kind.kind },
+      requestResource: resourceOf(attributes.kind),
       ...(subresource === '' ? {} : { requestSubResource: subresource }),
       ...(name === '' ? {} : { name }),
       ...(reviewedNamespace === '' ? {} : { namespace: reviewedNamespace }),

@@ -11,7 +11,7 @@ import { messageOf } from '../../../api/error-message.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { ResourceCache } from '../../cache/resource-cache.ts';
 import { addressOf } from './address.ts';
-import type { Attempt } from './attempt.ts';
+import type { AdmissionAttributes } from './attributes.ts';
 import { Caller } from './caller.ts';
 import { callError, denial } from './review.ts';
 import { matchedKind } from './matching.ts';
@@ -26,7 +26,7 @@ export interface WebhooksOptions {
 }
 
 /** A webhook that applies to a write, and the kind in which it receives the object. */
-interface Match {
+interface MatchedWebhook {
   readonly webhook: ValidatingWebhook;
   readonly kind: Kind;
 }
@@ -52,14 +52,14 @@ export class Webhooks implements Disposable {
   }
 
   /** Calls all webhooks that apply, concurrently. Throws the error for the client if one of them denies the write. */
-  async admit(attempt: Attempt, warnings: string[]): Promise<void> {
+  async admit(attributes: AdmissionAttributes, warnings: string[]): Promise<void> {
     // Webhooks never see webhook configurations: a broken webhook must not prevent its own removal.
-    if (attempt.kind.group === validatingWebhookConfigurationKind.group) return;
-    const matches = this.#current().flatMap((webhook): readonly Match[] => {
-      const kind = matchedKind(webhook, attempt, (namespace) => this.#labelsOf(namespace));
+    if (attributes.kind.group === validatingWebhookConfigurationKind.group) return;
+    const matches = this.#current().flatMap((webhook): readonly MatchedWebhook[] => {
+      const kind = matchedKind(webhook, attributes, (namespace) => this.#labelsOf(namespace));
       return kind === undefined ? [] : [{ webhook, kind }];
     });
-    const outcomes = await Promise.all(matches.map((each) => this.#review(each, attempt)));
+    const outcomes = await Promise.all(matches.map((each) => this.#review(each, attributes)));
     warnings.push(...outcomes.flatMap((outcome) => outcome.warnings));
     const refusal = outcomes.find(({ error }) => error !== undefined)?.error;
     if (refusal !== undefined) throw refusal;
@@ -87,16 +87,16 @@ export class Webhooks implements Disposable {
   }
 
   async #review(
-    { webhook, kind }: Match,
-    attempt: Attempt,
+    { webhook, kind }: MatchedWebhook,
+    attributes: AdmissionAttributes,
   ): Promise<{ readonly warnings: readonly string[]; readonly error?: Error }> {
     const { name, failurePolicy } = webhook;
-    const labels = { name, operation: attempt.operation };
+    const labels = { name, operation: attributes.operation };
     const started = performance.now();
     const seconds = (): number => (performance.now() - started) / 1000;
     let verdict: Verdict;
     try {
-      verdict = await this.#call(webhook, kind, attempt);
+      verdict = await this.#call(webhook, kind, attributes);
     } catch (error) {
       const isOpen = failurePolicy === 'Ignore';
       const refusedFor = isOpen ? undefined : 'calling_webhook_error';
@@ -112,7 +112,7 @@ export class Webhooks implements Disposable {
     return error === undefined ? { warnings } : { warnings, error };
   }
 
-  async #call(webhook: ValidatingWebhook, kind: Kind, attempt: Attempt): Promise<Verdict> {
+  async #call(webhook: ValidatingWebhook, kind: Kind, attributes: AdmissionAttributes): Promise<Verdict> {
     const { clientConfig, admissionReviewVersions, timeoutSeconds = 10 } = webhook;
     const uid = this.#options.uid();
     const version = (admissionReviewVersions ?? [])
@@ -127,7 +127,7 @@ export class Webhooks implements Disposable {
       .call({
         address: addressOf(clientConfig, this.#options.watchCache),
         ca: caBundle === '' ? undefined : Buffer.from(caBundle, 'base64').toString(),
-        body: JSON.stringify(reviewOf(attempt, { kind, version, uid })),
+        body: JSON.stringify(reviewOf(attributes, { kind, version, uid })),
         timeoutSeconds,
       })
       .catch((error: unknown) => rethrow('failed to call webhook', error));

@@ -4,7 +4,7 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import type { User } from '../../reply.ts';
 
 /** A write that is ready to be committed, as webhooks see it: the `attributes` of Kubernetes' admission. */
-export interface Attempt {
+export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
   /** In the version of the request. */
   readonly kind: Kind;
@@ -20,7 +20,7 @@ export interface Attempt {
 }
 
 /** The new object, or the existing one of a deletion. */
-export const subjectOfAttempt = ({ object, old }: Attempt): ApiObject => object ?? old ?? { metadata: {} };
+export const reviewedObject = ({ object, old }: AdmissionAttributes): ApiObject => object ?? old ?? { metadata: {} };
 
 /** The kind in which objects of a served kind are stored. */
 const storageOf = (kind: Kind): Kind => kind.storage?.kind ?? kind;
