@@ -1,14 +1,14 @@
-import { commandEnded } from './cli/command-ended.ts';
+import { commandEnded } from './cli/program.ts';
 import { run } from './cli/run.ts';
 import { setTimeout } from './machine/timers.ts';
 
-// A reader that has gone (`fairlead up | head -1`) is no reason to end. Its stream would end the process with EPIPE.
+// A closed reader (`fairlead up | head -1`) does not end the process: without a handler, EPIPE would throw.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-/** How long the end of a command waits for the readers of its output. */
-const lastWordsMs = 1000;
-// Node ends when stdout is written, which is never if nobody reads it.
-commandEnded.subscribe(() => void setTimeout(() => process.exit(), lastWordsMs).unref());
+/** How long the process waits at its end for the readers of its output. */
+const outputTimeoutMs = 1000;
+// Node exits when stdout is written, which never happens if its reader is paused.
+commandEnded.subscribe(() => void setTimeout(() => process.exit(), outputTimeoutMs).unref());
 
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),

@@ -1,41 +1,48 @@
-import type { Flag } from './settings.ts';
+import type { Flag } from './options/flags.ts';
 import type { Part } from './part/part.ts';
 
-/** A part that exists: what the list of commands says of it, and its file. */
+/** A row of the list of parts. */
 export interface PartEntry {
   readonly summary: string;
+  /** Imports the part's options; the part itself is imported when it starts. */
   readonly load: () => Promise<Part>;
 }
 
-/** The parts that exist beside the server, in the order in which `up` starts them. */
-export const parts: Readonly<Record<string, PartEntry>> = {
+/** The parts beside the server, in the order in which `up` starts them. Each is a command too. */
+export const parts = {
   controllers: {
-    summary: 'run the controllers behind Services',
+    summary: 'run the controllers of EndpointSlices, Endpoints and garbage collection',
     load: async () => (await import('./controllers/part.ts')).part,
   },
   dns: {
-    summary: 'answer DNS for Services',
+    summary: 'run the DNS server',
     load: async () => (await import('./dns/part.ts')).part,
   },
   proxy: {
-    summary: 'make connections to Services arrive',
+    summary: 'route connections to Services on this node',
     load: async () => (await import('./proxy/part.ts')).part,
   },
   loadbalancer: {
-    summary: 'give LoadBalancer Services their addresses',
+    summary: 'allocate addresses and cloud load balancers for Services',
     load: async () => (await import('./loadbalancer/part.ts')).part,
   },
   multicluster: {
-    summary: 'join the Services of several clusters',
+    summary: 'share the Services of several clusters',
     load: async () => (await import('./multicluster/part.ts')).part,
   },
   reaper: {
-    summary: 'remove endpoints of clusters that are lost',
+    summary: 'remove the endpoints of lost clusters',
     load: async () => (await import('./reaper/part.ts')).part,
   },
-};
+} as const satisfies Readonly<Record<string, PartEntry>>;
 
-/** What the file of `up --config` can say of each part, under its name. */
+/** A part of a cluster; the server is always one. */
+export type PartName = 'server' | keyof typeof parts;
+
+/** All parts in the order in which they start. */
+export const partNames: readonly PartName[] = ['server', ...(Object.keys(parts) as (keyof typeof parts)[])]; // keys of a literal
+
+/** The sections of a file for `up --config`: part → its flags. */
 export async function partSections(): Promise<ReadonlyMap<string, readonly Flag[]>> {
   const loading = Object.entries(parts).map(async ([name, { load }]) => [name, (await load()).flags] as const);
   return new Map(await Promise.all(loading));

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 
 /** The version of this program. */
@@ -10,3 +11,6 @@ function readVersion(): string {
   };
   return manifest.version;
 }
+
+/** Published when a command that runs until it is stopped has written its last log line. */
+export const commandEnded = channel('fairlead:command-ended');

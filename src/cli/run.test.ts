@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from './run.ts';
+import type { Action } from './command.ts';
+import { commands } from './commands.ts';
+import { parseArguments } from './options/arguments.ts';
+import { allFlags, run } from './run.ts';
 
 /** Runs a command line, and gives its exit code and what it printed to each stream. */
 async function capture(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
@@ -13,13 +16,30 @@ async function capture(args: readonly string[]): Promise<{ code: number; out: st
 }
 
 const usage: readonly (readonly [args: string, want: string])[] = [
-  ['upp', "fairlead: unknown command 'upp' (Did you mean up?)\n"],
-  ['up --clustr a', "fairlead: unknown option '--clustr' (Did you mean --cluster?)\n"],
-  ['lb plan --zzz', "fairlead: unknown option '--zzz': see `fairlead lb --help`\n"],
-  ['mcs', "fairlead: missing required argument 'action': see `fairlead mcs --help`\n"],
-  ['--zzz', "fairlead: unknown option '--zzz': see `fairlead --help`\n"],
-  ['up --cluster', "fairlead: option '--cluster <NAME>' argument missing\n"],
-  ['version extra', "fairlead: too many arguments for 'version'. Expected 0 arguments but got 1: extra.\n"],
+  ['upp', 'fairlead: unknown command "upp": did you mean `fairlead up`?\n'],
+  ['status', 'fairlead: unknown command "status": did you mean `fairlead mcs status`?\n'],
+  ['frobnicate', 'fairlead: unknown command "frobnicate": see `fairlead --help`\n'],
+  ['up --clustr a', 'fairlead: unknown flag --clustr: did you mean --cluster?\n'],
+  ['lb plan --zzz', 'fairlead: unknown flag --zzz: see `fairlead help lb`\n'],
+  [
+    'mcs',
+    'fairlead: missing action of mcs: expected join, leave, list, status, plan, explain, why: see `fairlead help mcs`\n',
+  ],
+  ['mcs status --from east', 'fairlead: --from is a flag of `fairlead mcs why`, not of `fairlead mcs status`\n'],
+  [
+    'up --deny-export-namespaces default',
+    'fairlead: unknown flag --deny-export-namespaces: it is a flag of `fairlead multicluster`; `fairlead up` reads it ' +
+      'under "multicluster:" in the file of --config\n',
+  ],
+  ['dns query', 'fairlead: missing NAME: expected `fairlead dns query NAME [TYPE]`\n'],
+  ['dns query a A b', 'fairlead: unexpected argument "b": expected `fairlead dns query NAME [TYPE]`\n'],
+  ['dns quer a', 'fairlead: unknown action "quer" of dns: expected query, import-corefile: see `fairlead help dns`\n'],
+  ['help dns quer', 'fairlead: `fairlead dns` has no action "quer": see `fairlead help dns`\n'],
+  ['--zzz', 'fairlead: unknown flag --zzz: see `fairlead --help`\n'],
+  ['up --cluster', 'fairlead: flag needs an argument: --cluster NAME\n'],
+  ['up --store disk', 'fairlead: invalid argument "disk" for "--store" flag: expected sqlite or memory\n'],
+  ['version extra', 'fairlead: unexpected argument "extra": expected `fairlead version`\n'],
+  ['completion tcsh', 'fairlead: expected bash, zsh or fish\n'],
   ['gates --feature-gates A', 'fairlead: invalid argument "A" for "--feature-gates" flag: missing bool value for A\n'],
   [
     'up --config /nowhere/fairlead.yaml',
@@ -33,7 +53,10 @@ const usage: readonly (readonly [args: string, want: string])[] = [
     'server --advertise-address ::',
     'fairlead: invalid argument "::" for "--advertise-address" flag: clients cannot connect to it: expected one address\n',
   ],
-  ['controllers --kubeconfig /nowhere/config', 'fairlead: there is no kubeconfig at /nowhere/config\n'],
+  [
+    'controllers --kubeconfig /nowhere/config',
+    'fairlead: there is no kubeconfig at /nowhere/config: pass --kubeconfig FILE\n',
+  ],
   [
     'controllers --controllers *,-deployment',
     'fairlead: invalid argument "*,-deployment" for "--controllers" flag: there is no controller "-deployment": choose from ' +
@@ -49,11 +72,11 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   ],
   [
     'controllers --max-endpoints-per-slice 1001',
-    'fairlead: invalid argument "1001" for "--max-endpoints-per-slice" flag: expected a number from 1 to 1000\n',
+    'fairlead: invalid argument "1001" for "--max-endpoints-per-slice" flag: expected a whole number from 1 to 1000\n',
   ],
   [
     'controllers --health-port 99999',
-    'fairlead: invalid argument "99999" for "--health-port" flag: "99999" is not a port: expected a number from 0 to 65535\n',
+    'fairlead: invalid argument "99999" for "--health-port" flag: expected a port from 0 to 65535\n',
   ],
 ];
 for (const [args, want] of usage) {
@@ -62,28 +85,48 @@ for (const [args, want] of usage) {
   });
 }
 
-test('help starts with an example', async () => {
-  for (const args of [
-    [],
-    ['--help'],
-    ['up', '--help'],
-    ['server', '--help'],
-    ['controllers', '--help'],
-    ['user', '--help'],
-    ['ca', '--help'],
-    ['gates', '--help'],
-  ]) {
-    const { code, out, err } = await capture(args);
-    assert.equal(code, 0);
-    assert.match(out, /^Example:\n {2}fairlead /, args.join(' '));
-    assert.match(out, /\n$/);
-    assert.equal(err, '');
+test('help of every command and action ends with examples, and names every default once', async () => {
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    const command = await load();
+    const entries: (readonly [string, string, string, Pick<Action, 'flags' | 'config' | 'examples'>])[] = [
+      [name, summary, (await capture(['help', name])).out, command],
+    ];
+    for (const [action, each] of Object.entries(command.actions ?? {})) {
+      const { out } = await capture([name, action, '--help']);
+      assert.equal(out, (await capture(['help', name, action])).out);
+      entries.push([`${name} ${action}`, each.summary, out, each]);
+    }
+    for (const [path, phrase, out, { flags, examples }] of entries) {
+      assert.match(phrase, /^[a-z][^\n]*[^.\n]$/, `${path}: the summary is a phrase without a full stop`);
+      assert.match(out, /\n\nExamples:\n {2}\S/, path);
+      assert.ok(
+        out.split('\n').every((line) => line.length <= 120),
+        `${path}: a line is too long`,
+      );
+      assert.equal(new Set(flags.map((flag) => flag.name)).size, flags.length, `${path}: a flag twice`);
+      for (const { name: flag, description, choices = [] } of flags) {
+        assert.doesNotMatch(description, /\bdefault\b|\.$/, `${path} --${flag}`);
+        assert.ok(!choices.some((choice) => description.includes(`${choice}, `)), `${path} --${flag}: choices twice`);
+      }
+      for (const example of examples) {
+        const [, words = ''] = /^fairlead (.*?)(?: *#.*| && .*| > .*| \| .*)?$/.exec(example) ?? [];
+        const [first = '', ...args] = words.split(/ +/).map((word) => word.replaceAll("'", ''));
+        if (first !== '') parseArguments(args, allFlags(await (commands[first] ?? { load }).load()));
+      }
+    }
   }
+});
+
+test('help of everything: fairlead, --help, -h and help are the same', async () => {
+  const { code, out, err } = await capture([]);
+  assert.deepEqual({ code, err }, { code: 0, err: '' });
+  assert.match(out, /^ {2}completion {4}print the completion script of a shell$/m);
+  for (const args of [['--help'], ['-h'], ['help']]) assert.equal((await capture(args)).out, out);
 });
 
 test('version and gates print for people and for programs', async () => {
   assert.match((await capture(['version'])).out, /^fairlead \d+\.\d+\.\d+ \(Kubernetes v1\.\d+\.\d+, Node v\d+/);
-  assert.deepEqual(await capture(['--version']), await capture(['version']));
+  for (const flag of ['--version', '-v']) assert.deepEqual(await capture([flag]), await capture(['version']));
   const { out } = await capture(['gates', '-o', 'json', '--feature-gates', 'SRVServiceName=false']);
   const rows = JSON.parse(out) as { name: string; enabled: boolean }[];
   assert.equal(rows.find(({ name }) => name === 'SRVServiceName')?.enabled, false);

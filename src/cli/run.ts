@@ -1,107 +1,182 @@
-import { Command, CommanderError } from 'commander';
 import { messageOf } from '../api/error-message.ts';
-import type { CommandModule } from './command.ts';
+import type { Action, Command } from './command.ts';
+import { commands } from './commands.ts';
+import { UsageError } from './errors.ts';
+import { actionHelp, commandHelp, flagsOf, rootHelp } from './help.ts';
+import type { ParsedArguments } from './options/arguments.ts';
+import { checkChoices, parseArguments, UnknownFlagError } from './options/arguments.ts';
+import type { Flag, Settings } from './options/flags.ts';
+import { textOf } from './options/flags.ts';
+import { closest } from './options/suggestions.ts';
 import type { Streams } from './output.ts';
-import type { PartEntry } from './parts.ts';
-import { parts } from './parts.ts';
-
-interface Entry {
-  readonly summary: string;
-  /** Loaded only when the command is run, to keep every other one quick. */
-  readonly load: () => Promise<CommandModule>;
-}
-
-/** A part is loaded with the machinery that runs one alone. */
-async function loadPart({ load }: PartEntry): Promise<CommandModule> {
-  const [{ partCommand }, part] = await Promise.all([import('./part/command.ts'), load()]);
-  return partCommand(part);
-}
-
-const partCommands: readonly (readonly [string, Entry])[] = Object.entries(parts).map(([name, entry]) => [
-  name,
-  { summary: entry.summary, load: () => loadPart(entry) },
-]);
-
-const commands: Readonly<Record<string, Entry>> = {
-  up: { summary: 'run everything for one or more clusters', load: () => import('./up/command.ts') },
-  server: { summary: 'run one API server', load: () => import('./server/command.ts') },
-  ...Object.fromEntries(partCommands),
-  mcs: { summary: 'manage a set of clusters, and explain its Services', load: () => import('./mcs/command.ts') },
-  lb: { summary: 'what clouds make of a Service, and what it costs', load: () => import('./lb/command.ts') },
-  user: { summary: 'write a kubeconfig for a person', load: () => import('./user/command.ts') },
-  ca: { summary: 'show certificates and keys, or rotate them', load: () => import('./ca/command.ts') },
-  gates: { summary: 'list the feature gates and how they are set', load: () => import('./gates/command.ts') },
-  version: { summary: 'print the version', load: () => import('./version/command.ts') },
-};
 
 const usageExit = 2;
 const failureExit = 1;
 
-/** Runs the command line and gives the exit code: 0, 1 for a failure, 2 for a bad flag, file or argument. */
+/** Runs the command line and returns the exit code: 0, 1 for a failure, 2 for a wrong flag, file or argument. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
   try {
     return await dispatch(args, streams);
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help, which is already printed
-    streams.err(`fairlead: ${lineOf(error)}${helpFor(error, args)}\n`);
-    return isUsage(error) ? usageExit : failureExit;
+    streams.err(`fairlead: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}\n`);
+    return error instanceof Error && 'code' in error && error.code === 'USAGE' ? usageExit : failureExit;
   }
 }
 
-async function dispatch(args: readonly string[], streams: Streams): Promise<number> {
-  if (args[0] === '--version') return dispatch(['version'], streams);
-  const program = quiet(new Command('fairlead'), streams)
-    .usage('COMMAND [flags]')
-    .description('Kubernetes Services on any machine: `fairlead up`, then kubectl.')
-    .addHelpText('before', rootExample)
-    .addHelpText('after', '\nRun `fairlead COMMAND --help` for the flags of a command.')
-    .option('--version', 'same as `fairlead version`')
-    .helpCommand(false);
-  let execute: (() => Promise<number>) | undefined;
-  for (const [name, { summary, load }] of Object.entries(commands)) {
-    const command = quiet(program.command(name), streams).summary(summary).allowExcessArguments(false);
-    if (name !== args[0]) continue;
-    const module = await load();
-    module.define(command);
-    command.action(() => {
-      execute = () => module.execute(command, streams);
-    });
+async function dispatch([name = 'help', ...args]: readonly string[], streams: Streams): Promise<number> {
+  switch (name) {
+    case '-v':
+    case '--version':
+      return dispatch(['version', ...args], streams);
+    case 'help':
+    case '-h':
+    case '--help':
+      streams.out(await helpOf(args.filter((arg) => !arg.startsWith('-'))));
+      return 0;
+    case '__complete': {
+      const { candidates } = await import('./completion/candidates.ts');
+      streams.out((await candidates(args)).map((word) => `${word}\n`).join(''));
+      return 0;
+    }
+    default:
   }
-  if (args.length === 0) program.help();
-  await program.parseAsync(args, { from: 'user' });
-  return execute === undefined ? 0 : execute();
+  if (name.startsWith('-')) throw new UsageError(`unknown flag ${name}: see \`fairlead --help\``);
+  const command = await loadCommand(name);
+  const { words, settings, isHelp } = await parse(name, command, args);
+  if (isHelp) {
+    streams.out(await helpOf([name, ...words.slice(0, command.actions === undefined ? 0 : 1)]));
+    return 0;
+  }
+  const selected = selectAction(name, command, words);
+  checkFlags(name, command, { ...selected, settings });
+  return execute({ ...selected, settings, streams });
 }
 
-const rootExample = `Example:
-  fairlead up                                   # clusters east and west on this machine
-  export KUBECONFIG=.fairlead/kubeconfig
-  kubectl create service clusterip web --tcp=80
-`;
-
-/** Errors are printed by us, in one line. */
-const quiet = (command: Command, { out }: Streams): Command =>
-  command.exitOverride().configureOutput({ writeOut: out, writeErr: () => {}, outputError: () => {} });
-
-const isUsage = (error: unknown): boolean =>
-  error instanceof CommanderError || (error instanceof Error && 'code' in error && error.code === 'USAGE');
-
-/** Where to look when a command line was not understood, and nothing alike can be suggested. */
-function helpFor(error: unknown, [name = '']: readonly string[]): string {
-  if (!(error instanceof CommanderError) || !unclear.has(error.code) || /Did you mean/.test(error.message)) return '';
-  return `: see \`fairlead ${Object.hasOwn(commands, name) ? `${name} ` : ''}--help\``;
+/** What a command line asks for. */
+interface Selected {
+  /** `dns query` */
+  readonly path: string;
+  readonly action: Omit<Action, 'summary'>;
+  readonly args: readonly string[];
 }
 
-const unclear: ReadonlySet<string> = new Set([
-  'commander.unknownCommand',
-  'commander.unknownOption',
-  'commander.missingArgument',
-]);
+async function execute({
+  path,
+  action,
+  args,
+  settings: given,
+  streams,
+}: Selected & { readonly settings: Settings; readonly streams: Streams }): Promise<number> {
+  checkArity(path, action.usage ?? '', args);
+  const configFile = action.config === undefined ? undefined : textOf(given, 'config');
+  const reread = (text?: string): Promise<Settings> => withConfigFile(action, given, { path: configFile, text });
+  return action.run({ args, settings: await reread(), streams, configFile, reread });
+}
 
-/** Commander puts `error: ` in front and a suggestion on a second line. */
-const lineOf = (error: unknown): string =>
-  messageOf(error)
-    .replace(/^error: /, '')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .join(' ');
+/** The flags that were given, over those of the configuration file; `text` is the file's content if it was read already. */
+async function withConfigFile(
+  { flags, config }: Pick<Action, 'flags' | 'config'>,
+  given: Settings,
+  { path, text }: { readonly path: string | undefined; readonly text: string | undefined },
+): Promise<Settings> {
+  const settings = new Map<string, readonly string[]>();
+  if (config !== undefined && path !== undefined) {
+    const { readConfigFile } = await import('./options/config-file.ts');
+    const file = await readConfigFile(path, config.flags, { sections: await config.sections?.(), text });
+    for (const [name, values] of file) settings.set(name, values);
+  }
+  for (const [name, values] of given) if (name !== 'config' || config === undefined) settings.set(name, values);
+  checkChoices(settings, config === undefined ? flags : [...flags, ...config.flags]);
+  return settings;
+}
+
+async function loadCommand(name: string): Promise<Command> {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (entry !== undefined) return entry.load();
+  const meant = closest(name, Object.keys(commands)) ?? (await commandWith(name));
+  const hint = meant === undefined ? 'see `fairlead --help`' : `did you mean \`fairlead ${meant}\`?`;
+  throw new UsageError(`unknown command ${JSON.stringify(name)}: ${hint}`);
+}
+
+/** The command that has an action of this name: `mcs status`. */
+async function commandWith(action: string): Promise<string | undefined> {
+  for (const [name, { load }] of Object.entries(commands)) {
+    if (Object.hasOwn((await load()).actions ?? {}, action)) return `${name} ${action}`;
+  }
+  return undefined;
+}
+
+/** The flags of a command and of all its actions: one can stand before the name of its action. */
+export const allFlags = (command: Command): readonly Flag[] => [
+  ...(command.run === undefined ? [] : flagsOf(command)),
+  ...Object.values(command.actions ?? {}).flatMap(flagsOf),
+];
+
+async function parse(name: string, command: Command, args: readonly string[]): Promise<ParsedArguments> {
+  try {
+    return parseArguments(args, allFlags(command));
+  } catch (error) {
+    if (!(error instanceof UnknownFlagError)) throw error;
+    for (const [section, flags] of (await command.config?.sections?.()) ?? []) {
+      if (!flags.some((flag) => `--${flag.name}` === error.flag)) continue;
+      throw new UsageError(
+        `unknown flag ${error.flag}: it is a flag of \`fairlead ${section}\`; \`fairlead ${name}\` reads it under ` +
+          `"${section}:" in the file of --config`,
+        { cause: error },
+      );
+    }
+    if (error.suggestion !== undefined) throw error;
+    throw new UsageError(`${error.message}: see \`fairlead help ${name}\``, { cause: error });
+  }
+}
+
+function selectAction(name: string, command: Command, words: readonly string[]): Selected {
+  const { actions = {}, run: own } = command;
+  const [first, ...rest] = words;
+  const action = first !== undefined && Object.hasOwn(actions, first) ? actions[first] : undefined;
+  if (action !== undefined) return { path: `${name} ${first}`, action, args: rest };
+  const names = Object.keys(actions);
+  const problem = first === undefined ? 'missing action' : `unknown action ${JSON.stringify(first)}`;
+  if (own === undefined || (first !== undefined && names.length > 0 && command.usage === undefined)) {
+    throw new UsageError(`${problem} of ${name}: expected ${names.join(', ')}: see \`fairlead help ${name}\``);
+  }
+  return { path: name, action: { ...command, run: own }, args: words };
+}
+
+/** Throws for a flag of another action of the command. */
+function checkFlags(
+  name: string,
+  { actions = {} }: Command,
+  { path, action, settings }: Selected & { readonly settings: Settings },
+): void {
+  const has = (each: Pick<Action, 'flags' | 'config'>, flag: string): boolean =>
+    flagsOf(each).some((own) => own.name === flag);
+  const stray = [...settings.keys()].find((flag) => !has(action, flag));
+  if (stray === undefined) return;
+  const owner = Object.keys(actions).find((each) => actions[each] !== undefined && has(actions[each], stray));
+  const owned = owner === undefined ? `fairlead ${name}` : `fairlead ${name} ${owner}`;
+  throw new UsageError(`--${stray} is a flag of \`${owned}\`, not of \`fairlead ${path}\``);
+}
+
+/** Every word of a usage such as `NAME [TYPE]` is one argument. */
+function checkArity(path: string, usage: string, args: readonly string[]): void {
+  const forms = usage.split(' ').filter((form) => form !== '');
+  const missing = forms.find((form, index) => !form.startsWith('[') && args[index] === undefined);
+  const surplus = args[forms.length];
+  if (missing === undefined && surplus === undefined) return;
+  const problem = missing === undefined ? `unexpected argument ${JSON.stringify(surplus)}` : `missing ${missing}`;
+  throw new UsageError(`${problem}: expected \`${['fairlead', path, ...forms].join(' ')}\``);
+}
+
+/** The help of what `words` name: nothing, a command, or a command and an action. */
+async function helpOf([name, ...words]: readonly string[]): Promise<string> {
+  if (name === undefined) return rootHelp(commands);
+  const command = await loadCommand(name);
+  if (words.length === 0) return commandHelp(name, command, commands[name]?.summary ?? '');
+  const [action = ''] = words;
+  const known = command.actions ?? {};
+  if (words.length > 1 || !Object.hasOwn(known, action) || known[action] === undefined) {
+    throw new UsageError(`\`fairlead ${name}\` has no action "${words.join(' ')}": see \`fairlead help ${name}\``);
+  }
+  return actionHelp(`${name} ${action}`, known[action]);
+}

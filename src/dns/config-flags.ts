@@ -10,6 +10,8 @@ export interface ConfigFlag {
   /** The flag may be given several times; a list in a file. */
   readonly repeatable?: true;
   readonly default?: string;
+  /** All values there are. */
+  readonly choices?: readonly string[];
 }
 
 const yes = { value: 'true|false', bare: 'true', default: 'false' } as const;
@@ -44,20 +46,28 @@ const zoneFlags: readonly ConfigFlag[] = [
   {
     name: 'reverse-zones',
     value: 'CIDR,…',
-    description: 'ranges whose PTR queries are never forwarded; by default unknown addresses are forwarded',
+    description: 'ranges whose PTR queries are never forwarded',
+    default: 'unknown addresses are forwarded',
   },
   {
     name: 'ttl',
     value: 'SECONDS',
-    description: 'TTL of all records, 0 to 3600; by default stable records have longer ones',
+    description: 'TTL of all records in seconds, 0 to 3600',
+    default: '30, or 5 for endpoints and aliases',
   },
   {
     name: 'negative-ttl',
     value: 'SECONDS',
-    description: 'TTL of negative answers',
+    description: 'TTL of negative answers in seconds',
     default: '5',
   },
-  { name: 'pods', value: 'MODE', description: 'records of Pods: disabled, insecure or verified', default: 'disabled' },
+  {
+    name: 'pods',
+    value: 'MODE',
+    description: 'records of Pods',
+    choices: ['disabled', 'insecure', 'verified'],
+    default: 'disabled',
+  },
   { name: 'endpoint-pod-names', ...yes, description: 'name endpoints by their Pods instead of their addresses' },
   { name: 'ignore-empty-service', ...yes, description: 'return NXDOMAIN for Services without ready endpoints' },
   { name: 'no-endpoints', ...yes, description: 'publish neither headless Services nor names of endpoints' },
@@ -77,7 +87,8 @@ const forwardFlags: readonly ConfigFlag[] = [
   {
     name: 'upstream',
     value: 'ADDR[:PORT],…',
-    description: 'upstream servers; none: refuse names outside our zones; by default those of /etc/resolv.conf',
+    description: 'upstream servers; none: refuse names outside our zones',
+    default: 'those of /etc/resolv.conf',
   },
   {
     name: 'stub-zone',
@@ -115,7 +126,8 @@ const forwardFlags: readonly ConfigFlag[] = [
   {
     name: 'allow-recursion',
     value: 'CIDR,…',
-    description: 'clients that may recurse; by default this machine and private networks',
+    description: 'clients that may recurse',
+    default: 'this machine and private networks',
   },
   {
     name: 'recursion-rate',
@@ -153,7 +165,7 @@ const operationFlags: readonly ConfigFlag[] = [
     description: 'UDP replies per second to one client; further replies are truncated or dropped; 0: no limit',
     default: '0',
   },
-  { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones; by default none' },
+  { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones', default: 'none of them' },
   { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries that receive NOTIFY' },
   {
     name: 'health-listen',

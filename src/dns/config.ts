@@ -210,13 +210,20 @@ function parsed<T>(name: string, text: string, parse: (text: string) => T): T {
   }
 }
 
+/** A default in words is not a value. */
+const isText = (fallback: string): boolean => fallback.includes(' ');
+
 /** The options as a YAML file: every key with its description; keys that were not set are commented out. */
 export function printConfig(settings: DnsSettings, heading: readonly string[] = []): string {
   const lines = heading.map((line) => `# ${line}`.trimEnd());
-  for (const { name, value, description, repeatable, default: fallback } of dnsFlags) {
+  for (const { name, value, description, choices, repeatable, default: fallback = '' } of dnsFlags) {
     const values = settings.get(name);
-    lines.push('', `# ${description}`);
-    if (values === undefined) lines.push(`# ${name}: ${fallback ?? value}`);
+    const notes = [
+      ...(choices === undefined ? [] : [choices.join(', ')]),
+      ...(isText(fallback) ? [`default ${fallback}`] : []),
+    ];
+    lines.push('', `# ${description}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`);
+    if (values === undefined) lines.push(`# ${name}: ${fallback === '' || isText(fallback) ? value : fallback}`);
     else if (repeatable === true) lines.push(`${name}:`, ...values.map((each) => `  - ${quoted(each)}`));
     else lines.push(`${name}: ${quoted(values.at(-1) ?? '')}`);
   }

@@ -120,14 +120,14 @@ describe('a data directory of a release in which clusters shared an authority', 
 
     const finished = await fairlead(server, 'ca', 'rotate', '--finish');
     assert.equal(finished.code, 0, finished.err);
-    assert.match(finished.out, /^east, west: the old certificate authority is not trusted any more/);
+    assert.match(finished.out, /^east, west: the previous certificate authority is no longer trusted/);
     const [eastNow, westNow] = await both(server);
     for (const { url, ca: trust, pair } of [eastNow, westNow]) {
       assert.equal(await statusOf(url, trust, pair), 200);
       assert.equal(await statusOf(url, trust, alice), 401);
     }
     const again = await fairlead(server, 'ca', 'rotate', '--finish');
-    assert.match(again.err, /no rotation is under way/);
+    assert.match(again.err, /no rotation is in progress/);
   });
 
   test('is not touched by other commands, and damaged ones are an error', async () => {
@@ -138,7 +138,7 @@ describe('a data directory of a release in which clusters shared an authority', 
       run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args, '--data-dir', directory]);
     for (const args of [['ca'], ['ca', 'rotate'], ['user', 'add', 'bob', '-o', '-']]) {
       const { code, err } = await cli(...args);
-      assert.deepEqual([code, /is of an older release: start the server once/.test(err)], [1, true], err);
+      assert.deepEqual([code, /was written by an older release: start the server once/.test(err)], [1, true], err);
     }
     await writeFile(join(directory, 'pki', 'ca.key'), 'damaged');
     const { code, err } = await cli(...flags, '--port-base', '0');

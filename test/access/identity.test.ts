@@ -144,7 +144,7 @@ for (const { path: program, version } of await findKubectls()) {
       await writeFile(join(folder, 'before'), before);
       const rotated = await fairlead('ca', 'rotate');
       assert.equal(rotated.code, 0, rotated.err);
-      assert.match(rotated.out, /the running server has followed/);
+      assert.match(rotated.out, /the running server has reloaded its certificates/);
       assert.equal((await whoami([], alice)).username, 'alice');
       assert.equal((await whoami([], join(folder, 'before'))).username, 'kubernetes-admin');
       assert.equal((await fairlead('user', 'add', 'nora')).code, 0);

@@ -70,7 +70,7 @@ describe('fairlead controllers', () => {
     await until('it says why', async () => why.test((await askHealth(part, '/readyz')).text));
     assert.equal((await askHealth(part, '/readyz')).status, 503);
     assert.deepEqual(await askHealth(part, '/livez'), { status: 200, text: 'ok' });
-    assert.match(part.err, /"msg":"the API server is out of reach: trying on"/);
+    assert.match(part.err, /"msg":"API server is unreachable, retrying"/);
     assert.doesNotMatch(part.out, /ready in/);
 
     await server.start();

@@ -58,7 +58,7 @@ describe('fairlead user and fairlead ca', () => {
     const { code, out, err } = await fairlead('user', 'add', 'alice', '--group', 'a', '--group', 'b', '-o', file);
     assert.equal(code, 0, err);
     assert.equal(out, '');
-    assert.match(err, /alice\.kubeconfig: user "alice", good until \d{4}-\d\d-\d\d\n$/);
+    assert.match(err, /alice\.kubeconfig: user "alice", valid until \d{4}-\d\d-\d\d\n$/);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     const config = JSON.parse(await readFile(file, 'utf8')) as Kubeconfig;
     assert.equal(config['current-context'], 'east');
@@ -87,16 +87,16 @@ describe('fairlead user and fairlead ca', () => {
     const file = join(root, 'controllers.kubeconfig');
     const { code, err } = await fairlead('user', 'add', 'controllers', '--part', '-o', file);
     assert.equal(code, 0, err);
-    assert.match(err, /controllers\.kubeconfig: user "system:fairlead:controllers", good until /);
+    assert.match(err, /controllers\.kubeconfig: user "system:fairlead:controllers", valid until /);
     assert.equal(certificateOf(await readFile(file, 'utf8')).subject, 'CN=system:fairlead:controllers');
     const refused = await fairlead('user', 'add', 'server', '--part');
     assert.match(refused.err, /^fairlead: part "server": the parts are controllers, dns, /);
     const grouped = await fairlead('user', 'add', 'dns', '--part', '--group', 'system:masters');
-    assert.match(grouped.err, /--group does not go with --part/);
+    assert.match(grouped.err, /--group cannot be combined with --part/);
     assert.deepEqual([refused.code, grouped.code], [2, 2]);
   });
 
-  test('user add takes the clusters and the time that are asked for', async () => {
+  test('user add writes the requested clusters and validity', async () => {
     const { out } = await fairlead('user', 'add', 'bob', '--cluster', 'west', '--expires', '2h', '-o', '-');
     const config = JSON.parse(out) as Kubeconfig;
     assert.deepEqual(
@@ -109,56 +109,56 @@ describe('fairlead user and fairlead ca', () => {
   });
 
   const mistakes: readonly (readonly [args: string, code: number, want: RegExp])[] = [
-    ['user', 2, /missing required argument 'action'/],
-    ['user add', 2, /missing required argument 'name'/],
-    ['user remove alice', 2, /unknown action "remove" of user: expected add$/],
-    ['user add system:admin', 2, /user "system:admin": names that begin with "system:" are the system's own$/],
-    ['user add alice --expires soon', 2, /invalid argument "soon" for "--expires" flag: expected a duration/],
+    ['user', 2, /missing action of user: expected add/],
+    ['user add', 2, /missing NAME: expected `fairlead user add NAME`$/],
+    ['user remove alice', 2, /unknown action "remove" of user: expected add: see/],
+    ['user add system:admin', 2, /user "system:admin": names that begin with "system:" are reserved$/],
+    ['user add alice --expires soon', 2, /invalid argument "soon" for "--expires" flag: time: invalid duration "soon"/],
     ['user add alice --expires 99999d', 2, /--expires is after the end of the certificate authority/],
     ['user add alice --cluster north', 2, /no cluster "north" in this data directory: there are east, west$/],
     ['user add alice -o /nowhere/at/all', 1, /cannot write \/nowhere\/at\/all: ENOENT/],
     ['ca renew', 2, /unknown action "renew" of ca: expected rotate/],
-    ['ca --finish', 2, /belong to `fairlead ca rotate`$/],
-    ['ca rotate --finish --tokens', 2, /pass one of them$/],
-    ['ca rotate --finish', 1, /no rotation is under way: begin one with `fairlead ca rotate`$/],
+    ['ca --finish', 2, /--finish is a flag of `fairlead ca rotate`, not of `fairlead ca`$/],
+    ['ca rotate --finish --tokens', 2, /--finish cannot be combined with --tokens$/],
+    ['ca rotate --finish', 1, /no rotation is in progress: start one with `fairlead ca rotate`$/],
   ];
   for (const [args, code, want] of mistakes) {
-    test(`fairlead ${args}: says what to do`, async () => {
+    test(`fairlead ${args}` + ': one line with the fix', async () => {
       const { err, ...answer } = await fairlead(...args.split(' '));
       assert.equal(answer.code, code, err);
       assert.match(err.trimEnd(), want);
     });
   }
 
-  test('user add warns that system:masters cannot be taken back', async () => {
+  test('user add warns that system:masters cannot be revoked', async () => {
     const { err } = await fairlead('user', 'add', 'eve', '--group', 'system:masters', '-o', '-');
-    assert.match(err, /^warning: system:masters may do everything, and this cannot be taken back until .* rotated\n$/);
+    assert.match(err, /^warning: system:masters has every right, and it cannot be revoked until .* rotated\n$/);
   });
 
-  test('user add never writes over a file', async () => {
+  test('user add does not overwrite a file', async () => {
     const file = join(root, 'taken');
     await writeFile(file, 'mine');
     const { code, err } = await fairlead('user', 'add', 'carl', '-o', file);
     assert.equal(code, 1);
-    assert.match(err, /it exists: remove it or pass -o FILE/);
+    assert.match(err, /the file exists: remove it or pass -o FILE/);
     assert.equal(await readFile(file, 'utf8'), 'mine');
   });
 
-  test('a directory without a server is told apart', async () => {
+  test('names a data directory without certificates', async () => {
     const printed: string[] = [];
     const code = await run(['ca', '--data-dir', root], {
       out: () => undefined,
       err: (text) => void printed.push(text),
     });
     assert.equal(code, 1);
-    assert.match(printed.join(''), /has no certificates: start a server in it first, or pass its --data-dir/);
+    assert.match(printed.join(''), /has no certificates: start a server with this data directory first/);
   });
 
-  test('ca shows what there is and when it expires', async () => {
+  test('ca lists all certificates and keys with their expiry', async () => {
     const { out } = await fairlead('ca');
     const [heading = '', first = '', ...rows] = out.trimEnd().split('\n');
     assert.match(heading, /^NAME +SUBJECT +EXPIRES +NOTE$/);
-    assert.match(first, /^east\/ca +CN=fairlead-ca-east +\d{4}-\d\d-\d\d +signs and is trusted, 36\d\d days left$/);
+    assert.match(first, /^east\/ca +CN=fairlead-ca-east +\d{4}-\d\d-\d\d +signs, trusted, 36\d\d days left$/);
     assert.deepEqual(
       rows.map((row) => row.split(' ')[0]),
       ['east/admin', 'east/apiserver', 'west/ca', 'west/admin', 'west/apiserver', 'east/tokens', 'west/tokens'],
@@ -167,9 +167,9 @@ describe('fairlead user and fairlead ca', () => {
     assert.equal(listed.length, 8);
   });
 
-  test('ca rotate --tokens adds a key, and the old one stays', async () => {
+  test('ca rotate --tokens adds a key and keeps the previous one', async () => {
     const { out } = await fairlead('ca', 'rotate', '--tokens');
-    assert.match(out, /^east: tokens are signed with .{43} from now on; .*\nwest: /);
+    assert.match(out, /^east: tokens are signed with .{43}; .*\nwest: /);
     assert.equal((await readdir(join(dataDir, 'token-keys', 'east'))).length, 2);
   });
 
@@ -177,14 +177,14 @@ describe('fairlead user and fairlead ca', () => {
     const before = new X509Certificate(await readFile(join(dataDir, 'pki', 'east', 'ca.crt')));
     const begun = await fairlead('ca', 'rotate');
     assert.equal(begun.code, 0, begun.err);
-    assert.match(begun.out, /no server runs here: certificates change when one starts/);
+    assert.match(begun.out, /no server is running: the next start issues new certificates/);
 
     const again = await fairlead('ca', 'rotate');
-    assert.match(again.err, /a rotation is under way: end it with `fairlead ca rotate --finish` first/);
+    assert.match(again.err, /a rotation is in progress: end it with `fairlead ca rotate --finish` first/);
     const early = await fairlead('ca', 'rotate', '--finish');
     assert.match(
       early.err,
-      /east\/admin, east\/apiserver, west\/admin, west\/apiserver still signed by the old certificate authority: start the server/,
+      /east\/admin, east\/apiserver, west\/admin, west\/apiserver still signed by the previous certificate authority: start the server/,
     );
 
     await start();
@@ -197,7 +197,7 @@ describe('fairlead user and fairlead ca', () => {
 
     assert.match(
       (await fairlead('ca', 'rotate', '--finish')).out,
-      /the old certificate authority is not trusted any more/,
+      /the previous certificate authority is no longer trusted/,
     );
     assert.doesNotMatch((await fairlead('ca')).out, /previous/);
   });

@@ -1,108 +1,105 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { addKey } from '../../server/access/identity/key-directory.ts';
 import type { Authority } from '../../server/pki/authority.ts';
 import { finishRotation, rotateAuthority, trustedCertificates } from '../../server/pki/authority.ts';
 import { readPair } from '../../server/pki/files.ts';
 import { isSignedBy, readCertificate, readCertificates } from '../../server/pki/renewal.ts';
 import type { KnownCluster } from '../up/stored-clusters.ts';
-import { authoritiesOf, clustersOf, pkiOf, serverOf } from '../up/stored-clusters.ts';
+import { authoritiesOf, clustersOf, dataDirFlag, dataDirOf, pkiOf, serverOf } from '../up/stored-clusters.ts';
+import type { Action, Command } from '../command.ts';
+import { booleanFlag, outputFlag, readFlag } from '../options/flags.ts';
+import { parseBoolean } from '../options/values.ts';
 import { inventory } from './inventory.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import type { Streams } from '../output.ts';
-import { columns, outputFlag, readOutput, rendered } from '../output.ts';
+import { columns, rendered } from '../output.ts';
 import { tokenKeys } from '../up/servers.ts';
 
-interface CaFlags {
-  readonly finish?: true;
-  readonly tokens?: true;
-  readonly dataDir: string;
-}
+const rotate: Action = {
+  summary: 'replace the certificate authority of each cluster',
+  description:
+    'Replace the certificate authority of each cluster. The previous authorities are trusted until --finish; a running server ' +
+    'reloads its certificates.',
+  examples: [
+    'fairlead ca rotate            # issue new authorities; the previous ones stay trusted',
+    'fairlead ca rotate --finish   # after all users have new kubeconfigs: remove the previous ones',
+    'fairlead ca rotate --tokens',
+  ],
+  flags: [
+    { name: 'finish', ...booleanFlag, description: 'stop trusting the previous authorities' },
+    {
+      name: 'tokens',
+      ...booleanFlag,
+      description: 'replace the keys of service account tokens instead; previous tokens stay valid',
+    },
+    dataDirFlag,
+  ],
+  async run({ settings, streams: { out } }) {
+    const dataDir = dataDirOf(settings);
+    const isFinish = readFlag(settings, 'finish', parseBoolean, false);
+    const isTokens = readFlag(settings, 'tokens', parseBoolean, false);
+    if (isFinish && isTokens) throw new UsageError('--finish cannot be combined with --tokens');
+    const authorities = await authoritiesOf(dataDir);
+    if (isTokens) out(await rotateTokens(dataDir));
+    else if (isFinish) out(await finish(dataDir, authorities));
+    else out(await rotateAuthorities(dataDir, authorities));
+    return 0;
+  },
+};
 
-export function define(command: Command): void {
-  command
-    .usage('[rotate] [flags]')
-    .description(
-      'Show the certificates and keys of a data directory, or replace the certificate authorities of its clusters.',
-    )
-    .addHelpText(
-      'before',
-      `Example:
-  fairlead ca                       # what there is, and when it expires
-  fairlead ca rotate                # a new authority for each cluster; the old ones stay trusted
-  fairlead ca rotate --finish       # when everybody has a new kubeconfig: drop the old ones
-`,
-    )
-    .argument('[action]', 'rotate')
-    .option('--finish', 'stop trusting the authorities before these')
-    .option('--tokens', 'make new keys for the tokens of service accounts instead; old tokens stay good')
-    .option('--data-dir <DIR>', 'data directory of the server', '.fairlead')
-    .addOption(outputFlag());
-}
-
-export async function execute(command: Command, { out }: Streams): Promise<number> {
-  const [action] = command.args;
-  const { dataDir, finish, tokens } = command.opts<CaFlags>();
-  if (action !== undefined && action !== 'rotate') {
-    throw new UsageError(`unknown action "${action}" of ca: expected rotate, or nothing to show what there is`);
-  }
-  if (finish && tokens) throw new UsageError('--finish and --tokens are for different things: pass one of them');
-  if (action === undefined && (finish || tokens))
-    throw new UsageError('--finish and --tokens belong to `fairlead ca rotate`');
-  const authorities = await authoritiesOf(dataDir);
-  if (action === undefined) out(await shown(command, dataDir, authorities));
-  else if (tokens) out(await rotateTokens(dataDir));
-  else if (finish) out(await finished(dataDir, authorities));
-  else out(await rotated(dataDir, authorities));
-  return 0;
-}
+export const command: Command = {
+  description: 'Show the certificates and keys of a data directory, or rotate them.',
+  examples: ['fairlead ca                   # all certificates and keys, with their expiry', ...rotate.examples],
+  flags: [outputFlag, dataDirFlag],
+  actions: { rotate },
+  async run({ settings, streams: { out } }) {
+    const dataDir = dataDirOf(settings);
+    const rows = await inventory(dataDir, await authoritiesOf(dataDir), new Date());
+    const lines = (): readonly string[] =>
+      columns([
+        ['NAME', 'SUBJECT', 'EXPIRES', 'NOTE'],
+        ...rows.map(({ name, subject, expires, note }) => [name, subject, expires?.slice(0, 10) ?? '-', note]),
+      ]);
+    out(await rendered(settings, rows, lines));
+    return 0;
+  },
+};
 
 /** Cluster → its authority. */
 type Authorities = ReadonlyMap<string, Authority>;
 
-async function shown(command: Command, dataDir: string, authorities: Authorities): Promise<string> {
-  const rows = await inventory(dataDir, authorities, new Date());
-  return rendered(readOutput(command), rows, () =>
-    columns([
-      ['NAME', 'SUBJECT', 'EXPIRES', 'NOTE'],
-      ...rows.map(({ name, subject, expires, note }) => [name, subject, expires?.slice(0, 10) ?? '-', note]),
-    ]),
-  );
-}
-
 /** Continues an interrupted rotation: authorities that are already being rotated stay unchanged. */
-async function rotated(dataDir: string, authorities: Authorities): Promise<string> {
-  const settled = [...authorities].filter(([, { rotation }]) => rotation === undefined);
-  if (settled.length === 0) {
-    throw new FatalError('a rotation is under way: end it with `fairlead ca rotate --finish` first');
+async function rotateAuthorities(dataDir: string, authorities: Authorities): Promise<string> {
+  const unrotated = [...authorities].filter(([, { rotation }]) => rotation === undefined);
+  if (unrotated.length === 0) {
+    throw new FatalError('a rotation is in progress: end it with `fairlead ca rotate --finish` first');
   }
   const now = new Date();
-  for (const [cluster, old] of settled) await rotateAuthority(pkiOf(dataDir, cluster), { cluster, old, now });
+  for (const [cluster, old] of unrotated) await rotateAuthority(pkiOf(dataDir, cluster), { cluster, old, now });
   return [
-    `${namesOf(settled)}: a new certificate authority signs from now on; the old one stays trusted`,
-    await untilServed(dataDir),
-    'next: give people new files with `fairlead user add`, then run `fairlead ca rotate --finish`',
+    `${namesOf(unrotated)}: a new certificate authority signs; the previous one stays trusted`,
+    await waitForReload(dataDir),
+    'next: write new kubeconfigs for all users with `fairlead user add`, then run `fairlead ca rotate --finish`',
     '',
   ].join('\n');
 }
 
-async function finished(dataDir: string, authorities: Authorities): Promise<string> {
+async function finish(dataDir: string, authorities: Authorities): Promise<string> {
   const rotating = [...authorities].filter(([, { rotation }]) => rotation !== undefined);
-  if (rotating.length === 0) throw new FatalError('no rotation is under way: begin one with `fairlead ca rotate`');
+  if (rotating.length === 0) throw new FatalError('no rotation is in progress: start one with `fairlead ca rotate`');
   const waiting = await Promise.all(
     rotating.map(([cluster, { pair }]) => signedByOthers(dataDir, { cluster, ca: pair.cert })),
   );
   if (waiting.flat().length > 0) {
-    const start = 'start the server once, so that it makes new ones';
-    throw new FatalError(`${waiting.flat().join(', ')} still signed by the old certificate authority: ${start}`);
+    const start = 'start the server once, so that it issues new ones';
+    throw new FatalError(`${waiting.flat().join(', ')} still signed by the previous certificate authority: ${start}`);
   }
   for (const [cluster] of rotating) await finishRotation(pkiOf(dataDir, cluster));
   return [
-    `${namesOf(rotating)}: the old certificate authority is not trusted any more; files made before the rotation do not ` +
-      'work now',
-    await untilServed(dataDir),
+    `${namesOf(rotating)}: the previous certificate authority is no longer trusted; kubeconfigs written before the rotation ` +
+      'are invalid',
+    await waitForReload(dataDir),
     '',
   ].join('\n');
 }
@@ -114,27 +111,28 @@ async function rotateTokens(dataDir: string): Promise<string> {
   const lines: string[] = [];
   for (const { name } of await clustersOf(dataDir)) {
     const { kid } = await addKey(join(dataDir, tokenKeys, name), Date.now());
-    lines.push(`${name}: tokens are signed with ${kid} from now on; those made before stay good until they expire\n`);
+    lines.push(`${name}: tokens are signed with ${kid}; previous tokens stay valid until they expire\n`);
   }
   return lines.join('');
 }
 
-const servedWithinMs = 15_000;
+const reloadTimeoutMs = 15_000;
 
-/** Waits until a running server trusts the authorities in its files. It reloads them, and writes its kubeconfig last. */
-async function untilServed(dataDir: string): Promise<string> {
-  if ((await serverOf(dataDir)) === undefined) return 'no server runs here: certificates change when one starts';
+/** Waits until a running server has reloaded its authorities; it writes its kubeconfig last. */
+async function waitForReload(dataDir: string): Promise<string> {
+  if ((await serverOf(dataDir)) === undefined) return 'no server is running: the next start issues new certificates';
   const authorities = await authoritiesOf(dataDir);
   const isBehind = ({ name, ca }: KnownCluster): boolean => {
     const authority = authorities.get(name);
     return authority !== undefined && fingerprints(ca) !== fingerprints(trustedCertificates(authority));
   };
-  const end = performance.now() + servedWithinMs;
+  const end = performance.now() + reloadTimeoutMs;
   while ((await clustersOf(dataDir)).some(isBehind)) {
-    if (performance.now() > end) return 'the running server has not followed: see its log, or restart it';
+    if (performance.now() > end)
+      return 'the running server has not reloaded its certificates: see its log, or restart it';
     await delay(50);
   }
-  return 'the running server has followed';
+  return 'the running server has reloaded its certificates';
 }
 
 const fingerprints = (pem: string): string =>

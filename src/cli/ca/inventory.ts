@@ -11,12 +11,12 @@ import { pkiOf } from '../up/stored-clusters.ts';
 export interface InventoryRow {
   readonly name: string;
   readonly subject: string;
-  /** RFC 3339; undefined for keys, which are replaced and do not expire. */
+  /** RFC 3339; undefined for keys, which do not expire. */
   readonly expires?: string;
   readonly note: string;
 }
 
-/** Everything in a data directory that proves who somebody is. */
+/** All certificates and keys of a data directory. */
 export async function inventory(
   dataDir: string,
   authorities: ReadonlyMap<string, Authority>,
@@ -41,14 +41,14 @@ async function certificates(
       const cert = readCertificate(await readFile(join(path, file), 'utf8'));
       const role = file.slice(0, -'.crt'.length);
       const name = `${cluster}/${role}`;
-      if (cert === undefined) return { name, subject: '', note: 'unreadable: made anew at the next start' };
+      if (cert === undefined) return { name, subject: '', note: 'unreadable: the next start issues a new one' };
       return {
         name,
         subject: cert.subject.split('\n').join(', '),
         expires: cert.validToDate.toISOString(),
         note: [
           roles[role] ?? '',
-          cert.issuer === ca.subject ? '' : (foreign[role] ?? 'of another authority'),
+          cert.issuer === ca.subject ? '' : (foreign[role] ?? 'issued by another authority'),
           left(cert, now),
         ]
           .filter((part) => part !== '')
@@ -59,11 +59,11 @@ async function certificates(
 }
 
 const roles: Readonly<Record<string, string>> = {
-  ca: 'signs and is trusted',
+  ca: 'signs, trusted',
   'ca-previous': 'still trusted',
-  'ca-cross': 'lets clients of the previous one trust servers',
+  'ca-cross': 'lets clients of the previous authority trust servers',
 };
-/** Those that are rightly not of the authority. */
+/** Certificates that another authority issues by design. */
 const foreign: Readonly<Record<string, string>> = { 'ca-previous': '', 'ca-cross': '' };
 
 const byName = (left: string, right: string): number => (left < right ? -1 : 1);
@@ -85,7 +85,7 @@ async function keys(dataDir: string): Promise<readonly InventoryRow[]> {
       return found.keys.map(({ kid, created }, index) => ({
         name: `${cluster}/tokens`,
         subject: kid,
-        note: `${index === 0 ? 'signs' : 'verifies'}, made ${new Date(created).toISOString().slice(0, 10)}`,
+        note: `${index === 0 ? 'signs' : 'verifies'}, created ${new Date(created).toISOString().slice(0, 10)}`,
       }));
     }),
   );

@@ -33,7 +33,7 @@ async function act(
   return { ...printed, code };
 }
 
-test('query reads the cluster and tells the answer and its reason', async () => {
+test('query reads the cluster and prints the answer with its sources', async () => {
   await using server = await testServer();
   const connect = async (): Promise<Client> => new Client(inProcess((request) => server.handle({ ...request, user })));
   await (
@@ -52,13 +52,11 @@ test('query reads the cluster and tells the answer and its reason', async () => 
 });
 
 const refused: readonly { name: string; args: readonly string[]; want: RegExp }[] = [
-  { name: 'no name', args: [], want: /^expected `fairlead dns query NAME \[TYPE\]`$/ },
-  { name: 'too much', args: ['a', 'A', 'b'], want: /^expected `fairlead dns query NAME \[TYPE\]`$/ },
-  { name: 'no domain name', args: ['a..b'], want: /^"a\.\.b" is no domain name/ },
-  { name: 'no type', args: ['a.b', 'NOPE'], want: /^"NOPE" is no record type/ },
+  { name: 'an invalid domain name', args: ['a..b'], want: /^"a\.\.b" is not a domain name/ },
+  { name: 'an unknown type', args: ['a.b', 'NOPE'], want: /^"NOPE" is not a record type/ },
 ];
 for (const { name, args, want } of refused) {
-  test(`query refuses ${name}`, () => assert.rejects(act(query, args), { message: want, code: 'USAGE' }));
+  test(`query rejects ${name}`, () => assert.rejects(act(query, args), { message: want, code: 'USAGE' }));
 }
 
 test('import-corefile prints a file that --config takes, and notes what has no counterpart', async () => {
@@ -93,7 +91,6 @@ test('import-corefile prints a file that --config takes, and notes what has no c
     await writeFile(file, '.:53 {\n  nonsense\n');
     await assert.rejects(act(importCorefile, [file]), { message: /Corefile: /, code: 'USAGE' });
     await assert.rejects(act(importCorefile, [join(folder, 'none')]), { message: /^cannot read /, code: 'USAGE' });
-    await assert.rejects(act(importCorefile, []), { message: /^expected `fairlead dns import-corefile FILE`$/ });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -6,9 +6,8 @@ import { readCorefile } from '../../dns/corefile.ts';
 import { UsageError } from '../errors.ts';
 import type { PartAction } from '../part/part.ts';
 
-/** `fairlead dns import-corefile FILE`: what CoreDNS was told, as a file for `--config`. */
-export const importCorefile: PartAction['run'] = async ({ args: [path, ...more], streams }) => {
-  if (path === undefined || more.length > 0) throw new UsageError('expected `fairlead dns import-corefile FILE`');
+/** `fairlead dns import-corefile FILE`: a configuration of CoreDNS as a file for `--config`. */
+export const importCorefile: PartAction['run'] = async ({ args: [path = ''], streams }) => {
   let text: string;
   try {
     text = await readFile(path, 'utf8');

@@ -1,57 +1,68 @@
 import { setFlagsFromString } from 'node:v8';
 
 import type { DnsOptions } from '../../dns/config.ts';
-import { dnsFlags } from '../../dns/config-flags.ts';
 import { machineHasIpv6 } from '../../dns/machine.ts';
 import type { ClusterNetwork } from '../../dns/serving.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
-import { dnsOptionsOf } from './options.ts';
+import { dnsFlags, dnsOptionsOf, queryFlags } from './options.ts';
 import { UsageError } from '../errors.ts';
 import type { SettingsChanges } from '../part/config-reloader.ts';
-import type { HealthPlace, LoadPart, Part, PartAction } from '../part/part.ts';
+import type { HealthAddress, LoadPart, Part } from '../part/part.ts';
 
-/** `fairlead dns`: serves DNS for Services and imports, and forwards other names. */
+/** `fairlead dns`: a DNS server for Services and imports that forwards other queries. */
 export const part: Part = {
   name: 'dns',
-  description: 'Answer DNS for the Services of a cluster and what it imports, and forward all else.',
-  example: `  fairlead dns --kubeconfig dns.kubeconfig --listen 127.0.0.1:1053
-  fairlead dns query web.default.svc.cluster.local
-  dig @127.0.0.1 -p 1053 kubernetes.default.svc.cluster.local`,
+  description: 'Answer DNS queries for the Services and imports of a cluster, and forward all others.',
+  examples: [
+    'fairlead dns --kubeconfig dns.kubeconfig --listen 127.0.0.1:1053',
+    'dig @127.0.0.1 -p 1053 kubernetes.default.svc.cluster.local',
+    'fairlead dns query web.default.svc.cluster.local',
+  ],
   flags: dnsFlags,
   health(settings) {
     const { health, ready, metrics } = dnsOptionsOf(settings);
-    // A web server at `::` takes IPv4 too, but needs IPv6 to be there.
+    // A web server on `::` accepts IPv4 as well, but fails on a machine without IPv6.
     const hostOf = (address: string): string => (address === '::' && !machineHasIpv6() ? '0.0.0.0' : address);
-    const places = Object.entries({ health, ready, metrics }).flatMap(([what, place]): readonly HealthPlace[] =>
-      place === undefined ? [] : [{ host: hostOf(place.address), port: place.port, flag: `${what}-listen` }],
+    const addresses = Object.entries({ health, ready, metrics }).flatMap(([what, at]): readonly HealthAddress[] =>
+      at === undefined ? [] : [{ host: hostOf(at.address), port: at.port, flag: `${what}-listen` }],
     );
-    return places.filter(
+    return addresses.filter(
       ({ host, port }, index) =>
-        port === 0 || places.findIndex((other) => other.host === host && other.port === port) === index,
+        port === 0 || addresses.findIndex((other) => other.host === host && other.port === port) === index,
     );
   },
-  // Loaded when they are asked for: a server needs neither.
+  // Imported when they run: a server needs neither.
   actions: {
     query: {
       usage: 'NAME [TYPE]',
-      summary: 'the answer of a cluster, and which object or rule made it',
+      summary: 'print the answer to a query, and the objects and rules behind it',
+      description:
+        'Read the cluster as the server does, and print the answer to a query with the objects and rules it is made from.',
+      examples: [
+        'fairlead dns query web.default.svc.cluster.local',
+        'fairlead dns query _http._tcp.web.default.svc.cluster.local SRV',
+      ],
+      flags: queryFlags,
       run: async (call) => (await import('./query.ts')).query(call),
     },
     'import-corefile': {
       usage: 'FILE',
-      summary: "print CoreDNS' configuration as one for --config",
+      summary: 'print a configuration of CoreDNS as a file for --config',
+      examples: ['fairlead dns import-corefile Corefile > dns.yaml', 'fairlead dns --config dns.yaml'],
+      flags: [],
+      isOffline: true,
       run: async (call) => (await import('./import-corefile.ts')).importCorefile(call),
     },
-  } satisfies Record<string, PartAction>,
+  },
   alone(settings, changes) {
-    // Of the 75 MB that were this process' own with 1,000 Services, 17 were room for young objects, of which it makes few.
+    // With 1,000 Services, 17 of 75 MB of private memory were reserved for young objects, of which the server allocates few.
     setFlagsFromString('--semi-space-growth-factor=1');
     return load(within(descriptorShare('alone'), dnsOptionsOf(settings)), {}, changes);
   },
   inUp({ gates, serviceCidrs, settings = new Map(), dns = { address: '127.0.0.1', port: 1053 }, all }) {
-    const given = saidByUp.find((name) => settings.has(name));
+    const given = setByUp.find((name) => settings.has(name));
     if (given !== undefined)
-      throw new UsageError(`"${given}" under "dns" is for \`fairlead dns\`: up has its own place`);
+      throw new UsageError(`"${given}" under "dns" is for \`fairlead dns\`: up sets it for each cluster`);
     const options = within(
       descriptorShare('dns', all?.length),
       dnsOptionsOf(new Map([['lameduck', ['0s']], ...settings])),
@@ -61,28 +72,28 @@ export const part: Part = {
   },
 };
 
-/** As many as clients of one server use. */
-const mostConnections = 1024;
+/** The limit with any number of descriptors. */
+const maxConnections = 1024;
 
-/** Options that take no more than so many descriptors: half for connections of clients, half for queries to upstreams. */
+/** Limits the options to a number of descriptors: half for connections of clients, half for queries to upstreams. */
 function within(descriptors: number, options: DnsOptions): DnsOptions {
   const { forward } = options;
-  // A query may be sent to two upstreams at once.
+  // A query is sent to up to two upstreams at once.
   const maxInFlight = Math.min(forward.maxInFlight ?? Infinity, Math.ceil(descriptors / 4));
   return {
     ...options,
-    maxConnections: Math.min(mostConnections, Math.ceil(descriptors / 2)),
+    maxConnections: Math.min(maxConnections, Math.ceil(descriptors / 2)),
     forward: { ...forward, maxInFlight },
   };
 }
 
-/** What `up` decides for each of its clusters. */
-const saidByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
+/** Flags that `up` sets for each of its clusters. */
+const setByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
 
 const load =
   (options: DnsOptions, cluster: ClusterNetwork, changes?: SettingsChanges): LoadPart =>
   async () => {
-    // Threads load their own code while this one loads the rest.
+    // Worker threads load their code while this thread loads the rest.
     const { prestartThreads } = await import('../../dns/transport/thread.ts');
     prestartThreads(options.workers);
     const { startDns } = await import('../../dns/dns.ts');

@@ -12,14 +12,14 @@ import { dnsOptionsOf } from './options.ts';
 
 const syncTimeoutMs = 30_000;
 
-/** `fairlead dns query NAME [TYPE]`: reads the cluster as the server does, and prints the answer and its reason. */
+/** `fairlead dns query NAME [TYPE]`: reads the cluster as the server does, and prints the answer with its sources. */
 export const query: PartAction['run'] = async ({ args, settings, streams, connect }) => {
-  const [text, typeText = 'A', ...more] = args;
-  if (text === undefined || more.length > 0) throw new UsageError('expected `fairlead dns query NAME [TYPE]`');
+  const [text = '', typeText = 'A'] = args;
   const name = parseName(text);
-  if (name === undefined) throw new UsageError(`"${text}" is no domain name: labels have 1 to 63 characters`);
+  if (name === undefined) throw new UsageError(`"${text}" is not a domain name: labels have 1 to 63 characters`);
   const type = typeNumber(typeText.toUpperCase());
-  if (type === undefined) throw new UsageError(`"${typeText}" is no record type: expected one such as A, AAAA or SRV`);
+  if (type === undefined)
+    throw new UsageError(`"${typeText}" is not a record type: expected one such as A, AAAA or SRV`);
   const { zones: served, namespaces, srvServiceNames, listen } = dnsOptionsOf(settings);
   const options = { ...served, namespaces, srvServiceNames };
   const zones = openZones(served, { addresses: serverAddresses(listen) });

@@ -107,10 +107,10 @@ describe('what cannot be planned', () => {
 
   test('flags likewise', async () => {
     const cases: readonly (readonly [string[], RegExp])[] = [
-      [['plan'], /which Service\? pass -f FILE/],
+      [['plan'], /no Services to plan: pass -f FILE/],
       [['plan', '-f', '/nowhere.yaml'], /cannot read -f \/nowhere\.yaml: ENOENT/],
       [['plan', '-f', example, '--provider', 'acme'], /no provider "acme" \(today\): choose from alibaba, /],
-      [['plan', '-f', example, '--other-units', '-1'], /for "--other-units" flag: expected a number/],
+      [['plan', '-f', example, '--other-units', '-1'], /for "--other-units" flag: expected a whole number/],
       [['plan', '-f', example, '--prices', '/nowhere.yaml'], /cannot read --prices \/nowhere\.yaml: ENOENT/],
       [['plan', '-f', example, '--prices', example], /dns\.yaml: there is no "apiVersion": expected one of alibaba/],
       [['price'], /unknown action "price" of lb/],

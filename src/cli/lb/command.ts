@@ -1,74 +1,87 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
-
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Era } from '../../loadbalancer/clouds/product.ts';
 import { eras } from '../../loadbalancer/clouds/product.ts';
 import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
+import type { Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { flagError } from '../options/flags.ts';
-import { parseFeatureGates } from '../options/feature-gates.ts';
-import { readPrices } from '../loadbalancer/prices.ts';
-import type { Streams } from '../output.ts';
-import { columns, outputFlag, readOutput, rendered } from '../output.ts';
+import { pricesFlag, readPrices } from '../loadbalancer/prices.ts';
+import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { outputFlag, readFlag, textOf } from '../options/flags.ts';
+import { countBetween, listOf, oneOf } from '../options/values.ts';
+import { columns, rendered } from '../output.ts';
 import type { Row } from './rows.ts';
 import { choicesOf, isMade, printRows, rowFor } from './rows.ts';
 import { readServices } from './services.ts';
 
-interface LbFlags {
-  readonly filename?: string;
-  readonly provider: string;
-  readonly era: Era;
-  readonly otherUnits: string;
-  readonly featureGates: string;
-  readonly prices?: string;
-}
+const cloudFlags: readonly Flag[] = [
+  {
+    name: 'provider',
+    value: 'LIST',
+    description: 'clouds such as aws,gce, or kinds of load balancers such as aws/nlb',
+    default: 'all',
+  },
+  {
+    name: 'era',
+    value: 'ERA',
+    description: 'the clouds as of July 2020 (seed) or today',
+    choices: eras,
+    default: 'today',
+  },
+  pricesFlag,
+  outputFlag,
+];
 
-/** `fairlead lb`: what clouds would make of a Service, and what that costs. Needs no cluster. */
-export function define(command: Command): void {
-  command
-    .usage('plan|providers [flags]')
-    .description(
-      'Tell what each cloud would make of a LoadBalancer Service, and what it would cost, before it is made.',
-    )
-    .addHelpText(
-      'before',
-      `Example:
-  fairlead lb plan -f dns.yaml
-  fairlead lb plan -f dns.yaml --provider gce,azure --other-units 4
-  fairlead lb providers --era seed
-`,
-    )
-    .argument('<action>', 'plan or providers')
-    .option('-f, --filename <FILE>', 'plan: manifests of Services, a file or a directory; - for standard input')
-    .option('--provider <LIST>', 'clouds such as aws,gce, or kinds such as aws/nlb (default all)', '')
-    .addOption(new Option('--era <ERA>', 'clouds as of July 2020, or today').choices([...eras]).default('today'))
-    .option('--other-units <N>', 'plan: rules that other Services have where they count together', '0')
-    .option('--feature-gates <LIST>', 'plan: settings such as MixedProtocolLBService=false', '')
-    .option('--prices <FILE>', 'prices of today that you know better, as in examples/loadbalancer/prices.yaml')
-    .addOption(outputFlag());
-}
+/** `fairlead lb`: how clouds implement a Service, and its cost. Needs no cluster. */
+export const command: Command = {
+  description: 'Show how each cloud implements a LoadBalancer Service, and its cost, before it is created.',
+  examples: ['fairlead lb plan -f dns.yaml', 'fairlead lb providers --era seed'],
+  flags: [],
+  actions: {
+    plan: {
+      summary: 'print load balancers and costs of the Services in a manifest',
+      examples: ['fairlead lb plan -f dns.yaml', 'fairlead lb plan -f dns.yaml --provider gce,azure --other-units 4'],
+      flags: [
+        {
+          name: 'filename',
+          short: 'f',
+          value: 'FILE',
+          description: 'file or directory of manifests; - for standard input',
+        },
+        {
+          name: 'other-units',
+          value: 'N',
+          description: 'rules of other Services, where clouds count rules of several Services together',
+          default: '0',
+        },
+        featureGatesFlag,
+        ...cloudFlags,
+      ],
+      run: showPlans,
+    },
+    providers: {
+      summary: 'list the clouds and their kinds of load balancers',
+      examples: ['fairlead lb providers', 'fairlead lb providers --era seed'],
+      flags: cloudFlags,
+      run: showProviders,
+    },
+  },
+};
 
-export async function execute(command: Command, streams: Streams): Promise<number> {
-  const [action] = command.args;
-  const flags = command.opts<LbFlags>();
-  if (action === 'plan') return showPlans(command, flags, streams);
-  if (action === 'providers') return showProviders(command, flags, streams);
-  throw new UsageError(`unknown action "${action}" of lb: expected plan or providers`);
-}
-
-async function showPlans(command: Command, flags: LbFlags, { out }: Streams): Promise<number> {
-  if (flags.filename === undefined) throw new UsageError('which Service? pass -f FILE');
-  const choices = choicesOf(namesIn(flags.provider), flags.era);
-  const { gates } = flagError('feature-gates', flags.featureGates, () => parseFeatureGates(flags.featureGates));
+async function showPlans({ settings, streams: { out } }: Call): Promise<number> {
+  const filename = textOf(settings, 'filename');
+  if (filename === undefined) throw new UsageError('no Services to plan: pass -f FILE');
+  const era = eraOf(settings);
+  const choices = choicesOf(providersOf(settings), era);
+  const { gates } = readFeatureGates(settings);
   const options = {
-    era: flags.era,
+    era,
     isMixingAllowed: gates.enabled('MixedProtocolLBService'),
-    prices: pricesOf(flags),
-    otherUnits: flagError('other-units', flags.otherUnits, () => wholeNumber(flags.otherUnits)),
+    prices: pricesOf(settings),
+    otherUnits: readFlag(settings, 'other-units', countBetween(0, 999_999), 0),
   };
-  const services = await readServices(flags.filename);
+  const services = await readServices(filename);
   const plans = services.map((service) => ({
     service: { namespace: service.metadata.namespace ?? 'default', name: service.metadata.name ?? '' },
     ports: portsOf(service),
@@ -81,7 +94,7 @@ async function showPlans(command: Command, flags: LbFlags, { out }: Streams): Pr
       ...columns(printRows(providers)),
       ...footnotes(providers),
     ]);
-  out(await rendered(readOutput(command), plans, lines));
+  out(await rendered(settings, plans, lines));
   return 0;
 }
 
@@ -95,7 +108,7 @@ function footnotes(rows: readonly Row[]): readonly string[] {
       ),
   );
   return [
-    `* what this Service asks for; USD are prices of ${dates}; ? is for the operator to say`,
+    `* requested by this Service; USD are prices of ${dates}; ? depends on the operator`,
     ...Array.from(
       scopes,
       ([provider, { included, scope }]) =>
@@ -104,16 +117,16 @@ function footnotes(rows: readonly Row[]): readonly string[] {
   ];
 }
 
-async function showProviders(command: Command, flags: LbFlags, { out }: Streams): Promise<number> {
-  const prices = pricesOf(flags);
-  const rows = choicesOf(namesIn(flags.provider), flags.era).map(({ cloud, product }) => ({
+async function showProviders({ settings, streams: { out } }: Call): Promise<number> {
+  const prices = pricesOf(settings);
+  const rows = choicesOf(providersOf(settings), eraOf(settings)).map(({ cloud, product }) => ({
     provider: cloud.name,
     ...product,
     price: prices[`${cloud.name}/${product.name}`]?.[product.era],
   }));
   const lines = (): readonly string[] =>
     columns([
-      ['PROVIDER', 'KIND', 'PROTOCOLS', 'APPLICATION', 'MIXED', 'COUNTED', 'PRICE', 'ASKED FOR BY'],
+      ['PROVIDER', 'KIND', 'PROTOCOLS', 'APPLICATION', 'MIXED', 'COUNTED', 'PRICE', 'REQUESTED BY'],
       ...rows.map((row) => [
         row.provider,
         row.name,
@@ -125,20 +138,17 @@ async function showProviders(command: Command, flags: LbFlags, { out }: Streams)
         row.askedBy,
       ]),
     ]);
-  out(await rendered(readOutput(command), rows, lines));
+  out(await rendered(settings, rows, lines));
   return 0;
 }
 
-const pricesOf = ({ prices }: LbFlags): PriceBook => (prices === undefined ? priceBook : readPrices(prices));
+const eraOf = (settings: Settings): Era => readFlag(settings, 'era', oneOf(eras), 'today');
+
+const pricesOf = (settings: Settings): PriceBook => readFlag(settings, 'prices', readPrices, priceBook);
+
+const providersOf = (settings: Settings): readonly string[] => readFlag(settings, 'provider', listOf(String), []);
 
 const mixingWords = { none: 'no', distinctPorts: 'not on one number', samePort: 'yes' } as const;
 
-const namesIn = (list: string): readonly string[] => list.split(',').flatMap((name) => name.trim() || []);
-
 const portsOf = ({ spec: { ports = [] } }: Service): string =>
   ports.map(({ port, protocol = 'TCP' }) => `${port}/${protocol}`).join(', ');
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new UsageError('expected a number from 0 to 999999');
-  return Number(text);
-}

@@ -14,7 +14,7 @@ export interface Choice {
   readonly product: Product;
 }
 
-/** The kinds that a list such as `aws,gce/ccm` names, or all there are. */
+/** The kinds in a list such as `aws,gce/ccm`, or all kinds. */
 export function choicesOf(names: readonly string[], era: Era): readonly Choice[] {
   const all = clouds.flatMap((cloud) => productsOf(cloud, era).map((product) => ({ cloud, product })));
   const chosen = names.flatMap((name) => {
@@ -28,18 +28,18 @@ export function choicesOf(names: readonly string[], era: Era): readonly Choice[]
   return names.length === 0 ? all : chosen;
 }
 
-/** What a cloud would do with a Service, as one row. */
+/** The plan of a cloud for a Service. */
 export interface Row {
   readonly provider: string;
   readonly kind: string;
-  /** The Service asks for this kind by its annotations and class, or it is the default. */
+  /** The annotations and the class of the Service request this kind, or it is the default. */
   readonly isAskedFor: boolean;
   readonly askedBy: string;
   /** Every port is served. */
   readonly works: boolean;
-  /** Some are, which the Service says is better than none. */
+  /** Some ports are served, which the Service accepts. */
   readonly worksInPart: boolean;
-  /** Why not, or what a person should know. */
+  /** The reason why not, or warnings. */
   readonly note: string;
   readonly ports: Plan['ports'];
   readonly resources: Plan['resources'];
@@ -50,7 +50,7 @@ export interface Row {
 export interface RowOptions {
   readonly era: Era;
   readonly isMixingAllowed: boolean;
-  /** Units that other Services have. */
+  /** Units of other Services. */
   readonly otherUnits: number;
   readonly prices: PriceBook;
 }
@@ -81,7 +81,7 @@ export function rowFor(
   };
 }
 
-/** The table has a column for the ports. */
+/** The message without its list of ports, for which the table has a column. */
 const withoutPorts = (message: string): string =>
   message.endsWith(')') ? (message.split(' (ports: ')[0] ?? '') : message;
 
@@ -100,7 +100,7 @@ export function printRows(rows: readonly Row[]): readonly (readonly string[])[] 
   ];
 }
 
-/** Whether there is anything to pay for. */
+/** Whether the cloud would create anything. */
 export const isMade = ({ works, worksInPart }: Row): boolean => works || worksInPart;
 
 const costs = ({ resources, bill, mixingBill }: Row): readonly string[] => [

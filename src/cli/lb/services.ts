@@ -10,7 +10,7 @@ import type { Manifest } from '../up/manifests.ts';
 import { parseManifests, readManifests } from '../up/manifests.ts';
 import { UsageError } from '../errors.ts';
 
-/** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are passed over. */
+/** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are ignored. */
 export async function readServices(path: string): Promise<readonly Service[]> {
   const manifests = path === '-' ? parseManifests(await readStream(process.stdin), 'standard input') : await read(path);
   const services = manifests.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Service').map(serviceIn);
@@ -27,12 +27,11 @@ async function read(path: string): Promise<readonly Manifest[]> {
   try {
     return await readManifests(path);
   } catch (error) {
-    // The reader of manifests was written for another flag.
     throw new UsageError(messageOf(error).replace(/^cannot read --apply /, 'cannot read -f '), { cause: error });
   }
 }
 
-/** A Service as a server would take it, with the gates at their defaults. */
+/** A validated Service with its defaults. */
 function serviceIn({ object, source, name }: Manifest): Service {
   const service = decoded(object, source);
   const [problem] = serviceKind.validateCreate(service, { gates: allowing, loopbackEndpoints: [] });
@@ -40,7 +39,7 @@ function serviceIn({ object, source, name }: Manifest): Service {
   throw new UsageError(`${source}: Service "${name}" is invalid: ${problem.path}: ${problem.body}`);
 }
 
-/** What a gate forbids is for the plan to say. */
+/** The plan reports what a gate forbids. */
 const allowing: Gates = gatesWith({ MixedProtocolLBService: true });
 
 function decoded(object: unknown, source: string): Service {

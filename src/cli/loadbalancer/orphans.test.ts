@@ -6,7 +6,7 @@ import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { part } from './part.ts';
 
-test('orphans names the load balancers whose Service is gone, and touches none', async () => {
+test('orphans lists the load balancers whose Service no longer exists, and changes nothing', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const orphans = async (given: Readonly<Record<string, string>>): Promise<string> => {
@@ -26,11 +26,11 @@ test('orphans names the load balancers whose Service is gone, and touches none',
     for (const name of ['stays', 'goes']) await until('an address', () => cluster.address(name));
   }
   const simulated = { simulate: 'gce' };
-  assert.equal(await orphans(simulated), 'every load balancer of gce has its Service\n0');
+  assert.equal(await orphans(simulated), 'every load balancer of gce has a Service\n0');
   const uid = (await cluster.get('goes'))?.metadata.uid;
   await cluster.patch('goes', { metadata: { finalizers: null } });
   await cluster.delete('goes');
-  assert.equal(await orphans(simulated), `SERVICE THAT IS GONE  UID\ndefault/goes          ${uid}\n1`);
+  assert.equal(await orphans(simulated), `DELETED SERVICE  UID\ndefault/goes     ${uid}\n1`);
   assert.equal((await cluster.balancers()).length, 2);
-  await assert.rejects(orphans({}), { message: /^which cloud\? pass --provider aws or --simulate CLOUD/ });
+  await assert.rejects(orphans({}), { message: /^no cloud to inspect: pass --provider aws or --simulate CLOUD/ });
 });

@@ -8,17 +8,14 @@ import { connectAws } from './aws.ts';
 import { columns } from '../output.ts';
 import type { ActionCall } from '../part/part.ts';
 
-/** `fairlead loadbalancer orphans`: what a cloud has for Services that are gone, by name. 1: there is something. */
+/** `fairlead loadbalancer orphans`: the load balancers of a cloud whose Services no longer exist. Exits with 1 if there are any. */
 export async function showOrphans(
-  { args, streams, connect }: Pick<ActionCall, 'args' | 'streams' | 'connect'>,
+  { streams, connect }: Pick<ActionCall, 'streams' | 'connect'>,
   options: LoadBalancerOptions,
   settings: AwsSettings | undefined,
 ): Promise<number> {
-  if (args.length > 0) throw new UsageError('expected `fairlead loadbalancer orphans`, and flags');
   if (options.simulation === undefined && settings === undefined)
-    throw new UsageError(
-      'which cloud? pass --provider aws or --simulate CLOUD: addresses of pools leave nothing behind',
-    );
+    throw new UsageError('no cloud to inspect: pass --provider aws or --simulate CLOUD');
   const client = await connect();
   const aws = settings === undefined ? undefined : await connectAws(settings);
   const provider = providerFor({ client }, { ...options, aws });
@@ -26,14 +23,14 @@ export async function showOrphans(
   await provider.start?.([], signal);
   const { items } = await client.list(serviceKind);
   const alive = new Set(items.map(({ metadata }) => metadata.uid));
-  // One that came meanwhile is not in the list: those are asked for by name.
+  // A Service may have been created after the list was read: each suspect is read by name.
   const suspects = (await provider.list(signal)).filter(({ uid }) => !alive.has(uid));
   const orphans = await findOrphans(suspects, client);
   if (orphans.length === 0) {
-    streams.out(`every load balancer of ${provider.name} has its Service\n`);
+    streams.out(`every load balancer of ${provider.name} has a Service\n`);
     return 0;
   }
   const rows = orphans.map(({ namespace, name, uid }) => [`${namespace}/${name}`, uid]);
-  streams.out(`${columns([['SERVICE THAT IS GONE', 'UID'], ...rows]).join('\n')}\n`);
+  streams.out(`${columns([['DELETED SERVICE', 'UID'], ...rows]).join('\n')}\n`);
   return 1;
 }

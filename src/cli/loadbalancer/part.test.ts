@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gatesWith } from '../../api/gates.ts';
 import { part } from './part.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
 
 const settings = (given: Readonly<Record<string, string>>): Settings =>
   new Map(Object.entries(given).map(([name, value]) => [name, [value]]));
@@ -11,21 +11,21 @@ const pool = { pool: 'a=192.0.2.1' };
 const aws = { provider: 'aws', 'cluster-name': 'east' };
 
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
-  [{}, /^which addresses\? pass --pool NAME=RANGE,…$/],
+  [{}, /^no addresses to allocate: pass --pool NAME=RANGE,…$/],
   [{ pool: 'a' }, /for "--pool" flag: expected NAME=RANGE,… such as public=/],
   [{ pool: 'a=192.0.2.9-192.0.2.1' }, /"192\.0\.2\.9-192\.0\.2\.1" ends before it begins/],
   [{ ...pool, 'manual-pool': 'b=192.0.2.0/24' }, /^pools "a" and "b" have addresses in common$/],
   [{ ...pool, simulate: 'acme' }, /for "--simulate" flag: expected one of alibaba, aws, /],
   [{ ...pool, simulate: 'aws/alb' }, /its kinds are clb, nlb, nlb-lbc \(today\)/],
   [{ ...pool, simulate: 'aws/nlb-lbc', 'simulate-era': 'seed' }, /its kinds are clb, nlb \(seed\)/],
-  [{ ...pool, 'simulate-failures': '0.2' }, /^--simulate-failures goes with --simulate CLOUD$/],
+  [{ ...pool, 'simulate-failures': '0.2' }, /^--simulate-failures requires --simulate CLOUD$/],
   [{ ...pool, simulate: 'aws', 'simulate-failures': '2' }, /expected a number from 0 to 1/],
-  [{ ...pool, 'concurrent-service-syncs': '0' }, /expected a number from 1 to 1000/],
+  [{ ...pool, 'concurrent-service-syncs': '0' }, /expected a whole number from 1 to 1000/],
   [{ ...pool, interface: 'eth0 up' }, /for "--interface" flag: expected the name of an interface, such as eth0/],
   [{ provider: 'azure' }, /for "--provider" flag: expected local or aws$/],
-  [{ provider: 'aws' }, /^which cluster is it\? pass --cluster-name$/],
-  [{ ...pool, 'aws-region': 'eu-central-1' }, /^--aws-region goes with --provider aws$/],
-  [{ ...aws, ...pool }, /^--pool does not go with --provider aws$/],
+  [{ provider: 'aws' }, /^--provider aws requires --cluster-name$/],
+  [{ ...pool, 'aws-region': 'eu-central-1' }, /^--aws-region requires --provider aws$/],
+  [{ ...aws, ...pool }, /^--pool cannot be combined with --provider aws$/],
   [{ ...aws, 'cluster-name': 'a/b' }, /for "--cluster-name" flag: expected letters, digits/],
   [{ ...aws, 'aws-subnets': 'subnet-0a,eu' }, /expected IDs such as subnet-0a1b, separated by commas/],
   [{ ...aws, 'aws-security-groups': 'default' }, /expected IDs such as sg-0a1b/],

@@ -6,83 +6,97 @@ import { eras } from '../../loadbalancer/clouds/product.ts';
 import { cloudNamed, clouds } from '../../loadbalancer/clouds/clouds.ts';
 import { productsOf } from '../../loadbalancer/clouds/plan.ts';
 import { UsageError } from '../errors.ts';
-import { flagError, oneOf, readFlag } from '../options/flags.ts';
-import type { AwsSettings } from './aws.ts';
-import { awsFlags, connectAws, readAws } from './aws.ts';
-import { parseFeatureGates } from '../options/feature-gates.ts';
-import { readPrices } from './prices.ts';
-import { parseBoolean } from '../part/boolean.ts';
-import { parseGoDuration } from '../part/duration.ts';
+import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { booleanFlag, grouped, readFlag, readFlags } from '../options/flags.ts';
+import { countBetween, oneOf, parseBoolean, parseDuration } from '../options/values.ts';
 import { leaderFlags, readElection } from '../part/leader-flags.ts';
 import type { LoadPart, Part, UpCluster } from '../part/part.ts';
-import type { Flag, Settings } from '../settings.ts';
+import { indexOf } from '../part/part.ts';
+import type { AwsSettings } from './aws.ts';
+import { awsFlags, connectAws, providerFlag, readAws } from './aws.ts';
+import { pricesFlag, readPrices } from './prices.ts';
 
 const lease = 'fairlead-loadbalancer';
 
-const flags: readonly Flag[] = [
+const poolFlags = grouped('Address pools', [
   {
     name: 'pool',
     value: 'NAME=RANGE,...',
-    description: 'addresses for load balancers: FIRST-LAST, CIDRs, single ones',
+    description: 'addresses for load balancers: FIRST-LAST, CIDRs, single addresses',
     repeatable: true,
   },
   {
     name: 'manual-pool',
     value: 'NAME=RANGE,...',
-    description: 'addresses for Services that ask for the pool or an address of it',
+    description: 'addresses for Services that request the pool or one of its addresses',
     repeatable: true,
   },
   {
     name: 'interface',
     value: 'NAME',
-    description:
-      'have this network interface answer for the addresses, by ARP and neighbour discovery (needs CAP_NET_ADMIN)',
+    description: 'network interface that announces the addresses by ARP and neighbour discovery (needs CAP_NET_ADMIN)',
   },
+]);
+
+const simulationFlags = grouped('Simulation', [
   {
     name: 'simulate',
     value: 'CLOUD[/KIND]',
-    description: 'behave as a cloud, and keep what it would have as CloudLoadBalancers; see `fairlead lb providers`',
+    description: 'simulate a cloud, with CloudLoadBalancers as its load balancers; see `fairlead lb providers`',
   },
-  { name: 'simulate-era', value: 'ERA', description: 'that cloud as of July 2020 (seed), or today', default: 'today' },
-  { name: 'simulate-latency', value: 'DURATION', description: 'how long each call to that cloud takes', default: '0s' },
+  {
+    name: 'simulate-era',
+    value: 'ERA',
+    description: 'the cloud as of July 2020 (seed) or today',
+    choices: eras,
+    default: 'today',
+  },
+  { name: 'simulate-latency', value: 'DURATION', description: 'duration of each call to the cloud', default: '0s' },
   {
     name: 'simulate-failures',
-    value: 'PART',
-    description: 'which part of the calls to that cloud fails, 0 to 1',
+    value: 'FRACTION',
+    description: 'fraction of the calls to the cloud that fail, 0 to 1',
     default: '0',
   },
-  ...awsFlags,
-  {
-    name: 'prices',
-    value: 'FILE',
-    description: 'what load balancers of the cloud cost, for Events; see examples/loadbalancer/prices.yaml',
-  },
-  { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are worked on at once', default: '4' },
+]);
+
+const flags: readonly Flag[] = [
+  providerFlag,
+  { name: 'concurrent-service-syncs', value: 'N', description: 'Services that are reconciled at once', default: '4' },
   {
     name: 'refused-entry',
-    value: 'BOOL',
-    bare: 'true',
-    description: 'tell the ports of a refused Service in an entry of its status, without an address',
+    ...booleanFlag,
+    description: 'report the ports of a rejected Service in a status entry without an address',
     default: 'true',
   },
+  pricesFlag,
+  featureGatesFlag,
+  ...poolFlags,
+  ...awsFlags,
+  ...simulationFlags,
   ...leaderFlags(lease),
-  { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
 ];
 
 /** `fairlead loadbalancer`: the load balancers of Services. */
 export const part: Part = {
   name: 'loadbalancer',
   description:
-    'Give Services of type LoadBalancer an address of a pool, or a load balancer of AWS; or rehearse what a cloud would do.',
-  example: `  fairlead loadbalancer --kubeconfig loadbalancer.kubeconfig --pool public=192.0.2.10-192.0.2.50
-  fairlead loadbalancer --pool lab=192.0.2.0/24 --simulate aws/nlb --simulate-failures 0.2
-  fairlead loadbalancer --provider aws --cluster-name east --aws-subnets subnet-0a1b,subnet-0c2d`,
+    'Allocate an address of a pool or a load balancer of AWS to Services of type LoadBalancer, or simulate a cloud.',
+  examples: [
+    'fairlead loadbalancer --kubeconfig loadbalancer.kubeconfig --pool public=192.0.2.10-192.0.2.50',
+    'fairlead loadbalancer --pool lab=192.0.2.0/24 --simulate aws/nlb --simulate-failures 0.2',
+    'fairlead loadbalancer --provider aws --cluster-name east --aws-subnets subnet-0a1b,subnet-0c2d',
+  ],
   health: 10_360,
   flags,
   actions: {
     orphans: {
-      usage: '[flags]',
-      summary: 'name the load balancers whose Service is gone; changes nothing',
+      summary: 'list the load balancers whose Service no longer exists',
+      description:
+        'List the load balancers whose Service no longer exists. Exits with 1 if there are any; changes nothing.',
+      examples: ['fairlead loadbalancer orphans --provider aws --cluster-name east'],
+      flags: [providerFlag, ...awsFlags, ...simulationFlags],
       run: async (call) => {
         const { showOrphans } = await import('./orphans.ts');
         return showOrphans(call, readOptions(call.settings), readAws(call.settings));
@@ -92,12 +106,11 @@ export const part: Part = {
   alone(settings) {
     const [options, aws] = [readOptions(settings), readAws(settings)];
     if (options.pools.length === 0 && aws === undefined)
-      throw new UsageError('which addresses? pass --pool NAME=RANGE,…');
-    const gates = settings.get('feature-gates')?.join(',') ?? '';
-    const read = flagError('feature-gates', gates, () => parseFeatureGates(gates)).gates;
-    return load({ ...options, gates: read, leaderElection: readElection(settings, lease) }, aws);
+      throw new UsageError('no addresses to allocate: pass --pool NAME=RANGE,…');
+    const { gates } = readFeatureGates(settings);
+    return load({ ...options, gates, leaderElection: readElection(settings, lease) }, aws);
   },
-  // The data directory has one holder, so there is nobody to stand against.
+  // `up` holds the lock of its data directory: there is no other replica.
   inUp({ settings = new Map(), ...cluster }) {
     const options = readOptions(settings);
     const pools = options.pools.length > 0 ? options.pools : defaultPools(cluster);
@@ -113,29 +126,26 @@ const load =
     return (context) => startLoadBalancer(context, { ...options, aws });
   };
 
-/** Addresses that every Linux machine has: 127.32.0.0/16 for the first cluster of `up`, and so on. */
-function defaultPools({ name, all = [] }: Omit<UpCluster, 'settings'>): readonly Pool[] {
-  const index = Math.max(
-    0,
-    all.findIndex((cluster) => cluster.name === name),
-  );
-  // 32 ranges lie before those of cluster IPs; further clusters share them from their other ends.
+/** Loopback addresses: 127.32.0.0/16 for the first cluster of `up`, 127.33.0.0/16 for the second. */
+function defaultPools(cluster: Omit<UpCluster, 'settings'>): readonly Pool[] {
+  const index = indexOf(cluster);
+  // There are 32 ranges below those of cluster IPs; further clusters use the upper halves of the same ranges.
   const [second, half] = [32 + (index % 32), index < 32 ? '0.1-127.%.127.255' : '128.0-127.%.255.254'];
   return [parsePool(`default=127.${second}.${half.replace('%', String(second))}`, true)];
 }
 
 function readOptions(settings: Settings): LoadBalancerOptions {
   const poolsOf = (name: string, isAutomatic: boolean): readonly Pool[] =>
-    (settings.get(name) ?? []).map((text) => flagError(name, text, () => parsePool(text, isAutomatic)));
+    readFlags(settings, name, (text) => parsePool(text, isAutomatic));
   const pools = [...poolsOf('pool', true), ...poolsOf('manual-pool', false)];
   const [problem] = poolErrors(pools);
   if (problem !== undefined) throw new UsageError(problem);
   const simulation = readSimulation(settings);
   const prices = readFlag<PriceBook | undefined>(settings, 'prices', readPrices, undefined);
-  const interfaceName = readFlag<string | undefined>(settings, 'interface', interfaceNamed, undefined);
+  const interfaceName = readFlag<string | undefined>(settings, 'interface', parseInterface, undefined);
   return {
     pools,
-    workers: readFlag(settings, 'concurrent-service-syncs', workers, 4),
+    workers: readFlag(settings, 'concurrent-service-syncs', countBetween(1, 1000), 4),
     isRefusalAnEntry: readFlag(settings, 'refused-entry', parseBoolean, true),
     ...(simulation === undefined ? {} : { simulation }),
     ...(prices === undefined ? {} : { prices }),
@@ -145,8 +155,8 @@ function readOptions(settings: Settings): LoadBalancerOptions {
 
 function readSimulation(settings: Settings): SimulationOptions | undefined {
   const era = readFlag(settings, 'simulate-era', oneOf(eras), 'today');
-  const latencyMs = readFlag(settings, 'simulate-latency', parseGoDuration, 0);
-  const failures = readFlag(settings, 'simulate-failures', fraction, 0);
+  const latencyMs = readFlag(settings, 'simulate-latency', parseDuration, 0);
+  const failures = readFlag(settings, 'simulate-failures', parseFraction, 0);
   const chosen = readFlag<{ readonly cloud: string; readonly product: string | undefined } | undefined>(
     settings,
     'simulate',
@@ -162,25 +172,19 @@ function readSimulation(settings: Settings): SimulationOptions | undefined {
     undefined,
   );
   const stray = ['simulate-era', 'simulate-latency', 'simulate-failures'].find((name) => settings.has(name));
-  if (chosen === undefined && stray !== undefined) throw new UsageError(`--${stray} goes with --simulate CLOUD`);
+  if (chosen === undefined && stray !== undefined) throw new UsageError(`--${stray} requires --simulate CLOUD`);
   return chosen === undefined ? undefined : { ...chosen, era, latencyMs, failures };
 }
 
-/** As Linux allows, so that it can stand in a command. */
-function interfaceNamed(text: string): string {
+/** A name that Linux allows. */
+function parseInterface(text: string): string {
   if (!/^[^\s/:]{1,15}$/.test(text) || /^\.{1,2}$/.test(text))
     throw new UsageError('expected the name of an interface, such as eth0');
   return text;
 }
 
-function fraction(text: string): number {
+function parseFraction(text: string): number {
   const part = Number(text);
   if (text.trim() === '' || !(part >= 0 && part <= 1)) throw new UsageError('expected a number from 0 to 1');
   return part;
-}
-
-function workers(text: string): number {
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > 1000) throw new UsageError('expected a number from 1 to 1000');
-  return count;
 }

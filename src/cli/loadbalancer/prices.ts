@@ -5,9 +5,16 @@ import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { withCustomPrices } from '../../loadbalancer/clouds/price/custom.ts';
 import { UsageError } from '../errors.ts';
+import type { Flag } from '../options/flags.ts';
 import { yamlError } from '../options/yaml-error.ts';
 
-/** The prices to reckon with: those of a file of `--prices` before those we know. */
+export const pricesFlag: Flag = {
+  name: 'prices',
+  value: 'FILE',
+  description: 'prices that override the built-in ones; see examples/loadbalancer/prices.yaml',
+};
+
+/** The built-in prices, overridden by those of the file. */
 export function readPrices(path: string): PriceBook {
   let text: string;
   try {

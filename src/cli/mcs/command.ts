@@ -1,19 +1,19 @@
 import { join as joinPath } from 'node:path';
-import type { Command } from 'commander';
-import { Option } from 'commander';
 import { messageOf } from '../../api/error-message.ts';
-import type { SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
-import { clustersOf } from '../up/stored-clusters.ts';
+import type { Action, Call, Command } from '../command.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { parseGoDuration } from '../part/duration.ts';
-import type { Streams } from '../output.ts';
-import { outputFlag, readOutput, rendered } from '../output.ts';
-import type { State } from '../up/state.ts';
+import { conflictPolicies, membersFlag, mergeFlags } from '../multicluster/part.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { booleanFlag, outputFlag, readFlag, textOf } from '../options/flags.ts';
+import { listOf, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
+import { rendered } from '../output.ts';
 import { defaultRanges } from '../up/ranges.ts';
+import type { State } from '../up/state.ts';
+import { clustersOf, dataDirFlag, dataDirOf } from '../up/stored-clusters.ts';
 import { connectTo, entriesOf } from './entries.ts';
 import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
@@ -23,149 +23,228 @@ import type { Snapshot } from './snapshot.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { showStatus } from './status.ts';
 
-interface McsFlags {
-  readonly members?: string;
-  readonly dataDir: string;
-  readonly kubeconfig?: string;
-  readonly id?: string;
-  readonly superclusterIpRange?: string;
-  readonly endpointRange?: string;
-  readonly cluster?: string;
-  readonly from?: string;
-  readonly zone: 'supercluster' | 'clusterset';
-  readonly dns?: string;
-  readonly conflicts: SeedPolicy;
-  readonly denyExportNamespaces?: string;
-  readonly force?: true;
-  readonly timeout: string;
-}
+/** The flags of actions that read the clusters of the set. */
+const readFlags: readonly Flag[] = [
+  { ...membersFlag, default: 'the clusters of a running `fairlead up`' },
+  { ...dataDirFlag, description: 'data directory of that `fairlead up`' },
+  ...mergeFlags.map((flag) => ({ ...flag, description: `${flag.description}; as for \`fairlead multicluster\`` })),
+  outputFlag,
+];
 
-/** `fairlead mcs`: who is in a set of clusters, and what becomes of their Services. */
-export function define(command: Command): void {
-  command
-    .usage('ACTION [flags]')
-    .description('Manage a set of clusters that share Services, and ask what becomes of a Service in it.')
-    .addHelpText('before', examples)
-    .argument('<action>', 'join, leave, list, plan, explain, why or status')
-    .argument('[arguments...]')
-    .option('--members <FILE>', 'the members of the set (default: the clusters of a running `fairlead up`)')
-    .option('--data-dir <DIR>', 'data directory of that `fairlead up`', '.fairlead')
-    .option('--kubeconfig <FILE>', 'join: where the context is (default: what kubectl reads)')
-    .option('--id <ID>', 'join: the id of the cluster in the set (default: the context)')
-    .option('--supercluster-ip-range <CIDR,...>', 'join: addresses of imports (default: those of derived Services)')
-    .option(
-      '--endpoint-range <CIDR,...>',
-      'join: where endpoints of the cluster may be (default: not where other members have addresses)',
-    )
-    .option(
-      '--force',
-      'join: accept an id that other members still use for another cluster; leave: do not wait until the cluster is withdrawn',
-    )
-    .option('--timeout <DURATION>', 'leave: how long to wait', '60s')
-    .option('--cluster <ID>', 'plan: which cluster would export')
-    .option('--from <ID>', 'why: the cluster to look from (default: the first one in which a step is broken)')
-    .addOption(
-      new Option('--zone <ZONE>', 'why: which name').choices(['supercluster', 'clusterset']).default('supercluster'),
-    )
-    .option('--dns <ADDR:PORT>', 'why: the DNS server of the cluster in --from (default: that of `fairlead up`)')
-    .addOption(
-      new Option('--conflicts <POLICY>', 'the value of the same flag of the controller')
-        .choices(['Withdraw', 'OldestWins', 'Quarantine'])
-        .default('Withdraw'),
-    )
-    .option('--deny-export-namespaces <NAMESPACE,...>', 'the value of the same flag of the controller')
-    .addOption(outputFlag());
-}
+/** The exit code of an action: 0 if nothing is wrong. */
+type ExitCode = (shown: Shown, snapshot: Snapshot) => number;
 
-const examples = `Example:
-  fairlead mcs status                                  # of the clusters of \`fairlead up\`
-  fairlead mcs plan export shop/web --cluster west     # what would happen
-  fairlead mcs explain shop/web                        # who exports it, and every conflict
-  fairlead mcs why shop/web --from west                # which step is broken
-  fairlead mcs join prod-eu --members members.yaml     # a context of your kubeconfig
-  fairlead mcs leave prod-eu --members members.yaml
-`;
+/** 1: the service has a conflict, or is missing. */
+const isWell: ExitCode = ({ isWell: isFine }) => (isFine ? 0 : 1);
 
-/** A cluster of the set is unreadable or rejected: the exit code of `list` and `status`. */
-const unreadable = 3;
+/** 3: a cluster of the set is unreadable or rejected. */
+const isReadable: ExitCode = (_, snapshot) => (snapshot.problems().length === 0 ? 0 : 3);
 
-export async function execute(command: Command, { out, err }: Streams): Promise<number> {
-  const [action = '', ...args] = command.args;
-  const flags = command.opts<McsFlags>();
-  switch (action) {
-    case 'join': {
-      const context = one(args, 'the context of the cluster, as in `fairlead mcs join prod-eu --members members.yaml`');
-      const options = { isForced: flags.force === true };
-      out(`${await join(membersOf(flags), memberOf(context, flags), options)}\n`);
-      return 0;
-    }
-    case 'leave': {
-      const options = { isForced: flags.force === true, timeoutMs: parseGoDuration(flags.timeout) };
-      out(`${await leave(membersOf(flags), one(args, 'the id of the cluster'), options)}\n`);
-      return 0;
-    }
-    case 'list':
-    case 'plan':
-    case 'explain':
-    case 'why':
-    case 'status': {
-      await using snapshot = await takeSnapshot(
-        await entries(flags),
-        { seedPolicy: flags.conflicts, deniedNamespaces: flags.denyExportNamespaces?.split(',') },
-        (ids) => err(`waiting for an answer of ${ids.join(', ')}\n`),
-      );
-      const shown = await show(action, args, { flags, snapshot });
-      out(await rendered(readOutput(command), shown.value, () => shown.lines));
-      if (action === 'list' || action === 'status') return snapshot.problems().length === 0 ? 0 : unreadable;
-      return shown.isWell ? 0 : 1;
-    }
-    default:
-      throw new UsageError(
-        `unknown action "${action}" of mcs: expected join, leave, list, plan, explain, why or status`,
-      );
-  }
-}
+/** An action that reads the clusters of the set and prints. */
+const reading = (
+  {
+    flags = [],
+    exitCode,
+    ...action
+  }: Omit<Action, 'run' | 'flags'> & { readonly flags?: readonly Flag[]; readonly exitCode: ExitCode },
+  show: (snapshot: Snapshot, call: Call) => Shown | Promise<Shown>,
+): Action => ({
+  ...action,
+  flags: [...flags, ...readFlags],
+  async run(call) {
+    const { settings, streams } = call;
+    await using snapshot = await takeSnapshot(
+      await entries(settings),
+      {
+        seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
+        deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
+      },
+      (ids) => streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
+    );
+    const shown = await show(snapshot, call);
+    streams.out(await rendered(settings, shown.value, () => shown.lines));
+    return exitCode(shown, snapshot);
+  },
+});
 
-async function show(
-  action: 'list' | 'plan' | 'explain' | 'why' | 'status',
-  args: readonly string[],
-  { flags, snapshot }: { readonly flags: McsFlags; readonly snapshot: Snapshot },
-): Promise<Shown> {
-  switch (action) {
-    case 'list':
-      return list(snapshot);
-    case 'status':
-      return showStatus(snapshot, args[0] === undefined ? undefined : keyOf(args[0]));
-    case 'explain':
-      return showExplanation(snapshot, keyOf(one(args, 'NAMESPACE/NAME')));
-    case 'plan':
-      return planOf(snapshot, args, flags);
-    case 'why':
-      return await whyOf(snapshot, keyOf(one(args, 'NAMESPACE/NAME')), flags);
-  }
-}
+const joinAction: Action = {
+  usage: 'CONTEXT',
+  summary: 'add a cluster to the members file',
+  examples: ['fairlead mcs join prod-eu --members members.yaml'],
+  flags: [
+    membersFlag,
+    { name: 'kubeconfig', value: 'FILE', description: 'kubeconfig with the context', default: 'that of kubectl' },
+    { name: 'id', value: 'ID', description: 'ID of the cluster in the set', default: 'the context' },
+    {
+      name: 'supercluster-ip-range',
+      value: 'CIDR,...',
+      description: 'range of the addresses of imports',
+      default: 'those of derived Services',
+    },
+    {
+      name: 'endpoint-range',
+      value: 'CIDR,...',
+      description: 'allowed range of the endpoints of the cluster',
+      default: 'all but the addresses of other members',
+    },
+    {
+      name: 'force',
+      ...booleanFlag,
+      description: 'accept an ID that other members still use for another cluster',
+    },
+  ],
+  async run({ args: [context = ''], settings, streams }) {
+    const kubeconfig = textOf(settings, 'kubeconfig');
+    const ranges = (name: string): readonly string[] | undefined => textOf(settings, name)?.split(',');
+    const [superclusterCIDRs, endpointCIDRs] = [ranges('supercluster-ip-range'), ranges('endpoint-range')];
+    const member = {
+      id: textOf(settings, 'id') ?? context,
+      context,
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(superclusterCIDRs === undefined ? {} : { superclusterCIDRs }),
+      ...(endpointCIDRs === undefined ? {} : { endpointCIDRs }),
+    };
+    const options = { isForced: readFlag(settings, 'force', parseBoolean, false) };
+    streams.out(`${await join(membersFileOf(settings), member, options)}\n`);
+    return 0;
+  },
+};
 
-function planOf(snapshot: Snapshot, [verb, ...rest]: readonly string[], { cluster }: McsFlags): Shown {
-  if (verb !== 'export' && verb !== 'unexport') {
-    throw new UsageError('plan what? expected `plan export NAMESPACE/NAME --cluster ID`, or unexport');
-  }
-  if (cluster === undefined) throw new UsageError('which cluster would do it? pass --cluster ID');
-  return showPlan(snapshot, keyOf(one(rest, 'NAMESPACE/NAME')), { verb, cluster });
-}
+const leaveAction: Action = {
+  usage: 'ID',
+  summary: 'withdraw a cluster from the set, and remove it from the members file',
+  examples: ['fairlead mcs leave prod-eu --members members.yaml'],
+  flags: [
+    membersFlag,
+    {
+      name: 'force',
+      ...booleanFlag,
+      description: 'do not wait until the cluster is withdrawn: it no longer exists',
+    },
+    { name: 'timeout', value: 'DURATION', description: 'how long to wait', default: '60s' },
+  ],
+  async run({ args: [id = ''], settings, streams }) {
+    const options = {
+      isForced: readFlag(settings, 'force', parseBoolean, false),
+      timeoutMs: readFlag(settings, 'timeout', parseDuration, 60_000),
+    };
+    streams.out(`${await leave(membersFileOf(settings), id, options)}\n`);
+    return 0;
+  },
+};
 
-async function whyOf(snapshot: Snapshot, key: string, { from, zone, dns, dataDir, members }: McsFlags): Promise<Shown> {
-  if (dns !== undefined && from === undefined)
-    throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
-  const shape = zone === 'supercluster' ? 'seed' : 'current';
-  return showWhy(snapshot, key, {
-    from,
-    shape,
-    dnsOf: async (cluster) => dns ?? (members === undefined ? await dnsOf(dataDir, cluster) : undefined),
-  });
-}
+const verbs = ['export', 'unexport'] as const;
 
-/** The members of the file, or the clusters of `up`, which have their ranges by their order. */
-async function entries({ members, dataDir }: McsFlags): Promise<readonly MemberEntry[]> {
+/** `fairlead mcs`: the members of a cluster set, and the state of their Services. */
+export const command: Command = {
+  description: 'Manage a set of clusters that share Services, and explain the state of a Service in it.',
+  examples: [
+    'fairlead mcs status                                  # of the clusters of `fairlead up`',
+    'fairlead mcs plan export shop/web --cluster west     # what would happen',
+    'fairlead mcs explain shop/web                        # exporters and conflicts',
+    'fairlead mcs why shop/web --from west                # the first broken step',
+    'fairlead mcs join prod-eu --members members.yaml     # a context of your kubeconfig',
+  ],
+  flags: [],
+  actions: {
+    join: joinAction,
+    leave: leaveAction,
+    list: reading(
+      {
+        summary: 'list the members and their state',
+        description: 'List the members and their state. Exits with 3 if a cluster is unreadable or rejected.',
+        examples: ['fairlead mcs list -o json'],
+        exitCode: isReadable,
+      },
+      list,
+    ),
+    status: reading(
+      {
+        usage: '[NAMESPACE/NAME]',
+        summary: 'print the state of every Service in every cluster',
+        description:
+          'Print the state of every Service in every cluster. Exits with 3 if a cluster is unreadable or rejected.',
+        examples: ['fairlead mcs status', 'fairlead mcs status shop/web'],
+        exitCode: isReadable,
+      },
+      (snapshot, { args: [key] }) => showStatus(snapshot, key === undefined ? undefined : keyOf(key)),
+    ),
+    plan: reading(
+      {
+        usage: 'export|unexport NAMESPACE/NAME',
+        summary: 'print the effect of an export before it is made',
+        description:
+          'Print what would happen if a cluster exported a Service, or no longer did. Exits with 1 if there would be conflicts.',
+        examples: ['fairlead mcs plan export shop/web --cluster west'],
+        flags: [{ name: 'cluster', value: 'ID', description: 'the exporting cluster (required)' }],
+        exitCode: isWell,
+      },
+      (snapshot, { args: [word = '', key = ''], settings }) => {
+        const verb = oneOf(verbs)(word);
+        const cluster = textOf(settings, 'cluster');
+        if (cluster === undefined) throw new UsageError('no exporting cluster: pass --cluster ID');
+        return showPlan(snapshot, keyOf(key), { verb, cluster });
+      },
+    ),
+    explain: reading(
+      {
+        usage: 'NAMESPACE/NAME',
+        summary: 'print the exporters of a Service, and every conflict',
+        description:
+          'Print the exporters of a Service, the merged service and every conflict. Exits with 1 if there are conflicts.',
+        examples: ['fairlead mcs explain shop/web'],
+        exitCode: isWell,
+      },
+      (snapshot, { args: [key = ''] }) => showExplanation(snapshot, keyOf(key)),
+    ),
+    why: reading(
+      {
+        usage: 'NAMESPACE/NAME',
+        summary: 'find out why a Service is missing in a cluster',
+        description:
+          'Check every step from the export of a Service to its DNS name in a cluster. Exits with 1 if a step is broken.',
+        examples: ['fairlead mcs why shop/web --from west'],
+        flags: [
+          {
+            name: 'from',
+            value: 'ID',
+            description: 'the cluster to look from',
+            default: 'the first one in which a step is broken',
+          },
+          {
+            name: 'zone',
+            value: 'ZONE',
+            description: 'zone of the name',
+            choices: ['supercluster', 'clusterset'],
+            default: 'supercluster',
+          },
+          {
+            name: 'dns',
+            value: 'ADDR:PORT',
+            description: 'DNS server of the cluster in --from',
+            default: 'that of `fairlead up`',
+          },
+        ],
+        exitCode: isWell,
+      },
+      async (snapshot, { args: [key = ''], settings }) => {
+        const from = textOf(settings, 'from');
+        const dns = textOf(settings, 'dns');
+        if (dns !== undefined && from === undefined)
+          throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
+        const shape = (textOf(settings, 'zone') ?? 'supercluster') === 'supercluster' ? 'seed' : 'current';
+        const dnsOfCluster = async (cluster: string): Promise<string | undefined> =>
+          dns ?? (settings.has('members') ? undefined : await dnsOf(dataDirOf(settings), cluster));
+        return showWhy(snapshot, keyOf(key), { from, shape, dnsOf: dnsOfCluster });
+      },
+    ),
+  },
+};
+
+/** The members of the file, or the clusters of `up`, whose ranges follow from their order. */
+async function entries(settings: Settings): Promise<readonly MemberEntry[]> {
+  const members = textOf(settings, 'members');
+  const dataDir = dataDirOf(settings);
   if (members !== undefined) return entriesOf(await readMembers(members), members);
   const kubeconfig = joinPath(dataDir, 'kubeconfig');
   const clusters = await clustersOf(dataDir).catch((cause: unknown) => {
@@ -187,26 +266,13 @@ async function dnsOf(dataDir: string, cluster: string): Promise<string | undefin
   return dns === undefined ? undefined : `${dns.address}:${dns.port}`;
 }
 
-function memberOf(context: string, { kubeconfig, id, superclusterIpRange, endpointRange }: McsFlags) {
-  return {
-    id: id ?? context,
-    context,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(superclusterIpRange === undefined ? {} : { superclusterCIDRs: superclusterIpRange.split(',') }),
-    ...(endpointRange === undefined ? {} : { endpointCIDRs: endpointRange.split(',') }),
-  };
-}
-
-function membersOf({ members }: McsFlags): string {
+function membersFileOf(settings: Settings): string {
+  const members = textOf(settings, 'members');
   if (members === undefined)
-    throw new UsageError('the clusters of `fairlead up` are its members; for others pass --members FILE');
+    throw new UsageError(
+      'no members file: pass --members FILE (the clusters of `fairlead up` are members without one)',
+    );
   return members;
-}
-
-function one(args: readonly string[], what: string): string {
-  const [first, ...others] = args;
-  if (first === undefined || others.length > 0) throw new UsageError(`expected ${what}`);
-  return first;
 }
 
 function keyOf(text: string): string {

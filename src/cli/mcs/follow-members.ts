@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../api/error-message.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
-import { settledText, textOf } from '../process/stable-file.ts';
+import { stableText, textOf } from '../process/stable-file.ts';
 import { entriesOf } from './entries.ts';
 import type { MembersFile } from './members-file.ts';
 import { parseMembers } from './members-file.ts';
@@ -22,39 +22,37 @@ export async function readMembers(path: string): Promise<MembersFile> {
 
 export interface FollowMembersOptions {
   readonly path: string;
-  /** As it was read when the command began. */
+  /** The content at the start. */
   readonly first: MembersFile;
   readonly log: Logger;
-  /** How often to look; default 2 s. */
+  /** How often to read the file; default 2 s. */
   readonly everyMs?: number;
 }
 
-/** Tells the members of a file, and again whenever the file says others. A file with an error changes nothing. */
+/** Passes the members of a file to `change`, now and after every change of the file. A file with an error is logged and changes nothing. */
 export async function followMembers(
   { path, first, log, everyMs = 2000 }: FollowMembersOptions,
   change: (entries: readonly MemberEntry[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let [known, complaint] = [JSON.stringify(first), ''];
+  let [current, lastError] = [JSON.stringify(first), ''];
   const readText = textOf(path);
   let text: string | undefined;
   change(entriesOf(first, path));
   try {
     for await (const _ of every(everyMs, undefined, { signal, ref: false })) {
       try {
-        // One that is written in place is empty for a moment, which is no reason to let all members go.
-        text = await settledText(readText, text);
+        text = await stableText(readText, text);
         const next = text === undefined ? await readMembers(path) : parseMembers(text, path);
-        complaint = '';
-        if (JSON.stringify(next) === known) continue;
-        known = JSON.stringify(next);
-        log.info({ file: path, members: next.members.map(({ id }) => id) }, 'the members have changed');
+        lastError = '';
+        if (JSON.stringify(next) === current) continue;
+        current = JSON.stringify(next);
+        log.info({ file: path, members: next.members.map(({ id }) => id) }, 'members reloaded');
         change(entriesOf(next, path));
       } catch (error) {
-        // Told once; what is known goes on.
-        if (messageOf(error) !== complaint)
-          log.error({ file: path }, `the members stay as they were: ${messageOf(error)}`);
-        complaint = messageOf(error);
+        if (messageOf(error) !== lastError)
+          log.error({ file: path, reason: messageOf(error) }, 'members not reloaded: the file is invalid');
+        lastError = messageOf(error);
       }
     }
   } catch (error) {

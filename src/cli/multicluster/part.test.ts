@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 
 import { gatesWith } from '../../api/gates.ts';
 import { part } from './part.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
 
 const settings = (given: Readonly<Record<string, string>>): Settings =>
   new Map(Object.entries(given).map(([name, value]) => [name, [value]]));

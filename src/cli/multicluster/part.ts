@@ -1,44 +1,60 @@
-import type { Logger } from 'pino';
-import { dnsLabelErrors } from '../../api/names.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import type { ProbeTimes } from '../../multicluster/member/options.ts';
 import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
+import type { SeedPolicy } from '../../multicluster/merge/merged.ts';
 import type { MemberEntry, MulticlusterOptions } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
-import { oneOf, readFlag } from '../options/flags.ts';
-import { readWebhook, webhookFlags } from './webhook.ts';
-import { parseGoDuration } from '../part/duration.ts';
+import type { MembersFile } from '../mcs/members-file.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { readFlag } from '../options/flags.ts';
+import { countBetween, listOf, nonEmpty, oneOf, parseDuration, parseNamespace } from '../options/values.ts';
 import type { Election } from '../part/leader-flags.ts';
 import { leaderFlags, longestTakeoverMs, readElection } from '../part/leader-flags.ts';
 import type { LoadPart, Part, StartContext, UpCluster } from '../part/part.ts';
-import type { Flag, Settings } from '../settings.ts';
+import { readWebhook, webhookFlags } from './webhook.ts';
 
 const lease = 'fairlead-multicluster';
 
-const flags: readonly Flag[] = [
-  { name: 'members', value: 'FILE', description: 'the clusters of the set; see `fairlead mcs join`' },
-  {
-    name: 'target',
-    value: 'ID,…',
-    description: 'the clusters to write to, by an agent of their own; the others are only read. Default: all',
-  },
+export const conflictPolicies = ['Withdraw', 'OldestWins', 'Quarantine'] as const satisfies readonly SeedPolicy[];
+
+/** Flags that `fairlead mcs` needs as well, to read the clusters as the controller does. */
+export const mergeFlags: readonly Flag[] = [
   {
     name: 'conflicts',
     value: 'POLICY',
-    description: 'what becomes of an ImportedService about which clusters disagree: Withdraw, OldestWins or Quarantine',
+    description: 'what to do with an ImportedService whose exports are in conflict',
+    choices: conflictPolicies,
     default: 'Withdraw',
   },
   {
     name: 'deny-export-namespaces',
     value: 'NAMESPACE,…',
-    description: 'namespaces from which no cluster may export, such as default,kube-system. Default: none',
+    description: 'namespaces from which no cluster may export, such as kube-system',
+    default: 'none',
   },
-  { name: 'set-name', value: 'NAME', description: 'what the clusters say the set is called', default: 'fairlead' },
+];
+
+export const membersFlag: Flag = {
+  name: 'members',
+  value: 'FILE',
+  description: 'members of the cluster set; `fairlead mcs join` writes the file',
+};
+
+const flags: readonly Flag[] = [
+  membersFlag,
+  {
+    name: 'target',
+    value: 'ID,…',
+    description: 'members to write to; the other members are only read',
+    default: 'all',
+  },
+  ...mergeFlags,
+  { name: 'set-name', value: 'NAME', description: 'name of the cluster set', default: 'fairlead' },
   {
     name: 'window',
     value: 'DURATION',
-    description: 'changes of a service that follow another within this time are written together',
+    description: 'changes of a service within this time are written together',
     default: '100ms',
   },
   {
@@ -63,33 +79,35 @@ const flags: readonly Flag[] = [
   ...leaderFlags(lease),
 ];
 
-/** `fairlead multicluster`: joins the Services of several clusters. */
+/** `fairlead multicluster`: shares the Services of several clusters. */
 export const part: Part = {
   name: 'multicluster',
   description:
-    'Join the Services of several clusters: what one exports, all can use. --kubeconfig and --context name the cluster\nin which replicas elect who acts.',
-  example: `  fairlead mcs join east --members members.yaml && fairlead mcs join west --members members.yaml
-  fairlead multicluster --members members.yaml --context east`,
+    'Share the Services of several clusters: a Service that one cluster exports can be used in all of them. --kubeconfig and ' +
+    '--context select the cluster in which replicas elect their leader.',
+  examples: [
+    'fairlead mcs join east --members members.yaml && fairlead mcs join west --members members.yaml',
+    'fairlead multicluster --members members.yaml --context east',
+  ],
   health: 10_358,
   flags,
   alone: (settings) => async () => {
-    const path = readFlag(settings, 'members', nonEmpty, '');
-    if (path === '') throw new UsageError('which clusters? pass --members FILE; `fairlead mcs join` writes one');
+    const path = readFlag(settings, 'members', nonEmpty('a path'), '');
+    if (path === '') throw new UsageError('no members: pass --members FILE; `fairlead mcs join` writes one');
     const targets = readFlag(settings, 'target', parseTargets, undefined);
     const options = readOptions(settings, targets);
     const { readMembers, followMembers } = await import('../mcs/follow-members.ts');
     const first = await readMembers(path);
-    const { aimedAt, checkTargets } = await import('./targets.ts');
     checkTargets(targets, first, path);
     const { startMulticluster } = await import('../../multicluster/multicluster.ts');
     return (context) => {
       const members: MulticlusterOptions['members'] = (change, signal) => {
         const following = followMembers(
           { path, first, log: context.log },
-          (entries) => change(aimedAt(targets, entries)),
+          (entries) => change(withTargets(targets, entries)),
           signal,
         );
-        following.catch((error: unknown) => tell(context.log, error));
+        following.catch((error: unknown) => context.log.error({ err: error }, 'members file is no longer followed'));
       };
       return startMulticluster(context, { ...options, members });
     };
@@ -101,7 +119,20 @@ export const part: Part = {
   },
 };
 
-const tell = (log: Logger, error: unknown): void => log.error({ err: error }, 'the members are no longer followed');
+/** The members; those that are not targets are only read. Without targets all are written to. */
+export const withTargets = (
+  targets: readonly string[] | undefined,
+  entries: readonly MemberEntry[],
+): readonly MemberEntry[] =>
+  targets === undefined ? entries : entries.map((entry) => ({ ...entry, isReadOnly: !targets.includes(entry.id) }));
+
+/** Throws when a target is not a member: a controller without a cluster would do nothing, without an error. */
+export function checkTargets(targets: readonly string[] | undefined, { members }: MembersFile, path: string): void {
+  const ids = members.map(({ id }) => id);
+  const unknown = targets?.find((target) => !ids.includes(target));
+  if (unknown === undefined) return;
+  throw new UsageError(`--target ${unknown} is not a member: ${path} has ${ids.join(', ')}`);
+}
 
 const load =
   (options: (context: StartContext) => MulticlusterOptions): LoadPart =>
@@ -112,42 +143,34 @@ const load =
 
 function readOptions(settings: Settings, targets?: readonly string[]): Omit<MulticlusterOptions, 'members'> {
   const probeTimes = probeTimesOf(readFlag(settings, 'source-lease-duration', parseLease, defaultSourceLeaseMs));
-  // Agents of different clusters may stand for election in one.
+  // Controllers with different targets may elect their leaders in the same cluster.
   const leaderElection = readElection(settings, [lease, ...(targets ?? [])].join('-'));
   if (leaderElection !== undefined) checkTakeover(probeTimes, leaderElection);
   return {
-    seedPolicy: readFlag(settings, 'conflicts', oneOf(['Withdraw', 'OldestWins', 'Quarantine']), 'Withdraw'),
-    deniedNamespaces: readFlag(settings, 'deny-export-namespaces', parseNamespaces, []),
-    setName: readFlag(settings, 'set-name', nonEmpty, 'fairlead'),
-    windowMs: readFlag(settings, 'window', parseGoDuration, 100),
+    seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
+    deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
+    setName: readFlag(settings, 'set-name', nonEmpty('a name'), 'fairlead'),
+    windowMs: readFlag(settings, 'window', parseDuration, 100),
     probeTimes,
     memberLimit: {
-      objects: readFlag(settings, 'max-objects-per-member', parseCount, defaultMemberLimit.objects),
-      bytes: readFlag(settings, 'max-bytes-per-member', parseCount, defaultMemberLimit.bytes),
+      objects: readFlag(settings, 'max-objects-per-member', countBetween(1), defaultMemberLimit.objects),
+      bytes: readFlag(settings, 'max-bytes-per-member', countBetween(1), defaultMemberLimit.bytes),
     },
     leaderElection,
     webhook: readWebhook(settings),
   };
 }
 
-/** Leases that ran out before another controller can renew them would cost all endpoints of other clusters. */
+/** Leases must not expire before another controller can renew them: all endpoints of other clusters would be removed. */
 function checkTakeover({ durationMs, renewMs }: ProbeTimes, election: Election): void {
-  // They were last renewed up to one renewal before a controller crashed; another renewal is for what goes wrong.
+  // A controller may crash just before a renewal; a second renewal is the margin.
   const leastMs = (longestTakeoverMs(election) * durationMs) / (durationMs - 2 * renewMs);
   if (durationMs >= leastMs) return;
   throw new UsageError(
-    `--source-lease-duration ${durationMs / 1000}s is too short: it takes up to ${longestTakeoverMs(election) / 1000}s until another controller ` +
-      'leads (--leader-elect-lease-duration and 4.4 times --leader-elect-retry-period), and the endpoints of all other clusters ' +
+    `--source-lease-duration ${durationMs / 1000}s is too short: a new leader is elected within up to ${longestTakeoverMs(election) / 1000}s ` +
+      '(--leader-elect-lease-duration and 4.4 times --leader-elect-retry-period), and the endpoints of all other clusters ' +
       `would be removed meanwhile; pass at least ${Math.ceil(leastMs / 1000)}s, shorten the times of the election, or pass --leader-elect=false`,
   );
-}
-
-function parseNamespaces(text: string): readonly string[] {
-  const names = text.split(',').filter((name) => name !== '');
-  const wrong = names.find((name) => dnsLabelErrors(name).length > 0);
-  if (wrong !== undefined)
-    throw new UsageError(`"${wrong}" cannot be a namespace: expected names, such as kube-system`);
-  return names;
 }
 
 function parseTargets(text: string): readonly string[] {
@@ -157,23 +180,13 @@ function parseTargets(text: string): readonly string[] {
 }
 
 function parseLease(text: string): number {
-  const ms = parseGoDuration(text);
-  // A Lease counts whole seconds.
+  const ms = parseDuration(text);
+  // A Lease holds whole seconds.
   if (ms < 1000 || ms % 1000 !== 0) throw new UsageError('expected whole seconds, such as 15s');
   return ms;
 }
 
-function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError('expected a number above zero');
-  return Number(text);
-}
-
-function nonEmpty(text: string): string {
-  if (text === '') throw new UsageError('expected a text');
-  return text;
-}
-
-/** Endpoints can be anywhere: all clusters of `up` are of one machine and one person, and loopback is where its Pods are. */
+/** All clusters of `up` belong to one user, and the Pods of the demo have loopback addresses. */
 const anywhere = endpointRangesOf(['0.0.0.0/0', '::/0']);
 
 function inUpOptions(
@@ -185,7 +198,7 @@ function inUpOptions(
     id: name,
     connect() {
       const connect = peers?.get(name);
-      if (connect === undefined) throw new Error(`bug: no way to cluster "${name}"`);
+      if (connect === undefined) throw new Error(`bug: no client of cluster "${name}"`);
       return connect();
     },
     policy: { endpointRanges: anywhere },
@@ -193,11 +206,11 @@ function inUpOptions(
     acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
     keepsSrvNames: gates.enabled('SRVServiceName'),
   }));
-  // API servers of this process call it: their own certificate is good for loopback, and costs no time to make.
+  // Only API servers of this process call it: their own certificate is valid for loopback.
   const webhook = serving && { listen: { host: '127.0.0.1', port: 0 }, certificate: async () => serving() };
   return {
     ...options,
-    leaderElection: undefined, // the data directory has one holder, so there is nobody to stand against
+    leaderElection: undefined, // `up` holds the lock of its data directory: there is no other replica
     webhook: options.webhook ?? webhook,
     members: (change) => change(entries),
   };

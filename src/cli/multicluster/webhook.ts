@@ -1,47 +1,49 @@
-// Where API servers ask `fairlead multicluster` what an export would do, and the certificate it shows them.
+// The flags of the webhook that warns of conflicting exports, and its certificate.
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { messageOf } from '../../api/error-message.ts';
 import type { Certificate, WebhookOptions } from '../../multicluster/webhook/webhook.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { readFlag } from '../options/flags.ts';
-import type { Place } from '../options/place.ts';
-import { parsePlace } from '../options/place.ts';
-import type { Flag, Settings } from '../settings.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { grouped, readFlag, textOf } from '../options/flags.ts';
+import type { ListenAddress } from '../options/values.ts';
+import { parseListenAddress } from '../options/values.ts';
 
-export const webhookFlags: readonly Flag[] = [
+export const webhookFlags: readonly Flag[] = grouped('Webhook', [
   {
     name: 'webhook-listen',
     value: 'ADDR:PORT',
-    description:
-      'where API servers of the clusters can ask what an export would do, and warn of it; nowhere by default',
+    description: 'listen for admission reviews of API servers, and warn of exports that would conflict',
+    default: 'none',
   },
   {
     name: 'webhook-url',
     value: 'URL',
-    description: 'how they reach that, as https://HOST:PORT, if it is not the address of --webhook-listen',
+    description: 'URL at which API servers reach the webhook, as https://HOST:PORT',
+    default: 'the address of --webhook-listen',
   },
   {
     name: 'webhook-client-ca-file',
     value: 'FILE',
-    description: 'refuse API servers whose client certificate is not signed by an authority in this PEM file',
+    description: 'reject API servers whose client certificate is not signed by an authority in this PEM file',
   },
-];
+]);
 
-/** What the flags ask for; undefined: no webhook. */
+/** Reads the flags; undefined: no webhook. */
 export function readWebhook(settings: Settings): WebhookOptions | undefined {
-  const listen = readFlag<Place | undefined>(settings, 'webhook-listen', parsePlace, undefined);
+  const listen = readFlag<ListenAddress | undefined>(settings, 'webhook-listen', parseListenAddress, undefined);
   const url = readFlag<string | undefined>(settings, 'webhook-url', parseBase, undefined);
-  const clientCaFile = settings.get('webhook-client-ca-file')?.at(-1);
+  const clientCaFile = textOf(settings, 'webhook-client-ca-file');
   if (listen === undefined) {
-    if (url !== undefined)
-      throw new UsageError('--webhook-url says how a webhook is reached: pass --webhook-listen too');
-    if (clientCaFile !== undefined) throw new UsageError('--webhook-client-ca-file needs --webhook-listen');
+    if (url !== undefined) throw new UsageError('--webhook-url requires --webhook-listen');
+    if (clientCaFile !== undefined) throw new UsageError('--webhook-client-ca-file requires --webhook-listen');
     return undefined;
   }
   const isEverywhere = listen.host === '0.0.0.0' || listen.host === '::';
   if (isEverywhere && url === undefined) {
-    throw new UsageError(`--webhook-listen ${listen.host} is no address to call: pass --webhook-url https://HOST:PORT`);
+    throw new UsageError(
+      `--webhook-listen ${listen.host} is not an address that clients can use: pass --webhook-url https://HOST:PORT`,
+    );
   }
   const host = url === undefined ? listen.host : new URL(url).hostname;
   const clientCa = clientCaFile === undefined ? undefined : (): Promise<string> => readAuthorities(clientCaFile);
@@ -67,7 +69,7 @@ function parseBase(text: string): string {
 
 const days = 3650;
 
-/** A certificate from an authority that signs nothing else. Both live as long as the process, and are told to members. */
+/** Issues a certificate from an authority that signs nothing else; both exist for the life of the process. */
 async function issueCertificate(host: string): Promise<Certificate> {
   const { issue, issueCa } = await import('../../server/pki/issue.ts');
   const validity = { now: new Date(), days };
@@ -78,7 +80,7 @@ async function issueCertificate(host: string): Promise<Certificate> {
   return { ...pair, ca: authority.cert };
 }
 
-/** Made when it is first asked for. */
+/** Calls `make` at the first call. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => (made ??= make());

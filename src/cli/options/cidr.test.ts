@@ -8,6 +8,7 @@ const ranges: readonly (readonly [given: string, want: readonly string[]])[] = [
   ['10.96.0.0/16', ['10.96.0.0/16']],
   ['10.96.3.7/16', ['10.96.0.0/16']],
   ['10.0.0.0/24,fd00:10::/108', ['10.0.0.0/24', 'fd00:10::/108']],
+  ['fd00::/127', ['fd00::/127']],
   ['FD00:0::/112 , 10.0.0.0/30', ['fd00::/112', '10.0.0.0/30']],
 ];
 for (const [given, want] of ranges) {
@@ -20,6 +21,8 @@ const errors: readonly (readonly [given: string, want: string])[] = [
   ['10.0/16', '"10.0/16" is not a CIDR such as 10.96.0.0/16'],
   ['10.0.0.0/33', '"10.0.0.0/33" is not a CIDR such as 10.96.0.0/16'],
   ['10.0.0.0/31', '"10.0.0.0/31" is too small for Services: expected /30 or shorter'],
+  ['10.0.0.0/7', '"10.0.0.0/7" is too large: an IPv4 range must be /8 or longer'],
+  ['fd00::/128', '"fd00::/128" is too small for Services: expected /127 or shorter'],
   ['fd00::/48', '"fd00::/48" is too large: an IPv6 range must be /64 or longer'],
   ['10.0.0.0/16,10.1.0.0/16', '"10.0.0.0/16,10.1.0.0/16" has two IPv4 ranges: expected one IPv4 and one IPv6'],
   [
@@ -53,7 +56,7 @@ for (const [left, right, want] of pairs) {
 }
 
 const range = fc
-  .tuple(fc.ipV4(), fc.integer({ min: 1, max: 30 }))
+  .tuple(fc.ipV4(), fc.integer({ min: 8, max: 30 }))
   .map(([address, prefix]) => parseServiceRanges(`${address}/${prefix}`)[0] ?? '');
 
 test('ranges overlap when the longer one starts in the shorter, as node:net sees it', () => {

@@ -3,9 +3,10 @@ import { loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from './yaml-error.ts';
-import type { Flag, Settings } from '../settings.ts';
+import type { Flag, Settings } from './flags.ts';
+import { closest } from './suggestions.ts';
 
-/** Keys that hold keys of their own, such as `dns`, and which those are. */
+/** Keys that hold a mapping, such as `dns` → the flags that it may contain. */
 export type Sections = ReadonlyMap<string, readonly Flag[]>;
 
 const noSections: Sections = new Map();
@@ -13,7 +14,7 @@ const noSections: Sections = new Map();
 export interface ReadConfigOptions {
   /** None by default. */
   readonly sections?: Sections | undefined;
-  /** What the file says, where that was read already. */
+  /** The content of the file, if it was read already. */
   readonly text?: string | undefined;
 }
 
@@ -47,7 +48,7 @@ export function parseConfig(text: string, flags: readonly Flag[], sections: Sect
   if (!isMapping(document)) throw new UsageError('expected a mapping of flags to values');
   const settings = new Map<string, readonly string[]>();
   for (const [key, value] of Object.entries(document)) {
-    if (value === null || value === undefined) checkKey(key, [...flags, ...sectionKeys(sections)]);
+    if (value === null || value === undefined) checkKey(key, [...flags, ...sectionKeys(sections)]); // as if it were absent
     else if (sections.has(key) && (isMapping(value) || !flags.some(({ name }) => name === key)))
       addSection(settings, key, { value, flags: sections.get(key) ?? [] });
     else settings.set(key, valuesOf(checkKey(key, [...flags, ...sectionKeys(sections)]), value));
@@ -100,7 +101,7 @@ function textOf(flag: Flag, value: unknown): string {
 
 function unknownKey(key: string, flags: readonly Flag[]): string {
   const names = flags.map(({ name }) => name);
-  const close = names.find((name) => name.startsWith(key) || key.startsWith(name) || name === key.replaceAll('_', '-'));
+  const close = closest(key, names);
   return `unknown key "${key}": ${close === undefined ? `known are ${names.join(', ')}` : `did you mean "${close}"?`}`;
 }
 

@@ -1,11 +1,26 @@
 import type { GateName, Gates, GateStage } from '../../api/gates.ts';
 import { gateNames, gateSpecs, gatesWith, isGateName } from '../../api/gates.ts';
 import { UsageError } from '../errors.ts';
+import type { Flag, Settings } from './flags.ts';
+import { flagError } from './flags.ts';
 
-/** Gates as a flag sets them, and the warnings Kubernetes gives for setting them. */
+export const featureGatesFlag: Flag = {
+  name: 'feature-gates',
+  value: 'A=true,...',
+  description: 'feature gates to set; see `fairlead gates`',
+  repeatable: true,
+};
+
+/** Reads `--feature-gates`. */
+export function readFeatureGates(settings: Settings): GateSettings {
+  const text = settings.get('feature-gates')?.join(',') ?? '';
+  return flagError('feature-gates', text, () => parseFeatureGates(text));
+}
+
+/** The gates of `--feature-gates`, and the warnings that Kubernetes logs for them. */
 export interface GateSettings {
   readonly gates: Gates;
-  /** What was set by name, without what AllAlpha and AllBeta imply. */
+  /** The gates that were set by name, without those of AllAlpha and AllBeta. */
   readonly explicit: ReadonlyMap<string, boolean>;
   readonly warnings: readonly string[];
 }

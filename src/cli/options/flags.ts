@@ -1,64 +1,68 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
 import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
-import type { Sections } from './config-file.ts';
-import type { Flag, Settings } from '../settings.ts';
 
-/** Gives `command` the flags, and `--config` for a file with the same keys. */
-export function addFlags(command: Command, flags: readonly Flag[]): void {
-  for (const flag of flags) {
-    const note = [flag.repeatable ? 'repeatable' : '', flag.default === undefined ? '' : `default ${flag.default}`]
-      .filter((part) => part !== '')
-      .join('; ');
-    const text = note === '' ? flag.description : `${flag.description} (${note})`;
-    const value = flag.bare === undefined ? `<${flag.value}>` : `[${flag.value}]`;
-    const option = new Option(`--${flag.name} ${value}`, text);
-    // A flag given twice keeps its last value, as kubectl's do, unless it is a list.
-    option.argParser<readonly string[]>((value, before) => (flag.repeatable ? [...(before ?? []), value] : [value]));
-    command.addOption(option);
-  }
-  command.option('--config <FILE>', 'YAML file with the flags as keys; flags given here win');
+/** A flag of a command. The file of `--config` sets it under the same name. */
+export interface Flag {
+  /** Without the dashes: `data-dir`. */
+  readonly name: string;
+  /** One letter: `-o`. */
+  readonly short?: string;
+  /** The placeholder of the value in help: `DIR`. */
+  readonly value: string;
+  /** One phrase for the help, without the default and the choices. */
+  readonly description: string;
+  /** The value of a flag given without one; a flag that has no such value requires one. */
+  readonly bare?: string;
+  /** May be given several times; a list in a file. */
+  readonly repeatable?: true;
+  /** Printed in help; applied where the settings are read. */
+  readonly default?: string;
+  /** All values there are: printed in help, completed by shells, and checked. */
+  readonly choices?: readonly string[];
+  /** The heading in help; left out: `Flags`. */
+  readonly group?: string;
 }
 
-/**
- * Everything given on the command line, over what the file of `--config` gives, which may have `sections` besides; its
- * `text` where that was read already.
- */
-export async function readSettings(
-  command: Command,
-  flags: readonly Flag[],
-  { sections, text }: { readonly sections?: () => Promise<Sections>; readonly text?: string } = {},
-): Promise<Settings> {
-  const given = command.opts<Record<string, true | string | readonly string[] | undefined>>();
-  const settings = new Map<string, readonly string[]>();
-  if (typeof given['config'] === 'string') {
-    const { readConfigFile } = await import('./config-file.ts');
-    const file = await readConfigFile(given['config'], flags, { sections: await sections?.(), text });
-    for (const [name, values] of file) settings.set(name, values);
-  }
-  for (const flag of flags) {
-    const values = given[camelCase(flag.name)];
-    if (values === true) settings.set(flag.name, [flag.bare ?? '']); // without a value
-    else if (Array.isArray(values)) settings.set(flag.name, values);
-  }
-  return settings;
-}
+/** A flag that is true or false, and true without a value. */
+export const booleanFlag = { value: 'true|false', bare: 'true', default: 'false' } as const;
 
-/** The settings of one section, by the names they have inside it. */
+/** `-o` of commands that print something. */
+export const outputFlag: Flag = {
+  name: 'output',
+  short: 'o',
+  value: 'FORMAT',
+  description: 'print for programs',
+  choices: ['json', 'yaml'],
+};
+
+/** The flags under a heading of their own in help. */
+export const grouped = (group: string, flags: readonly Flag[]): readonly Flag[] =>
+  flags.map((flag) => ({ ...flag, group }));
+
+/** Flag name → its values: one, unless the flag is repeatable. Flags that were not given are absent. */
+export type Settings = ReadonlyMap<string, readonly string[]>;
+
+/** The settings of one section of a configuration file, by the names they have inside it. */
 export function sectionOf(settings: Settings, section: string): Settings {
   const start = `${section}.`;
   const own = [...settings].filter(([name]) => name.startsWith(start));
   return new Map(own.map(([name, values]) => [name.slice(start.length), values]));
 }
 
+/** The last value of a flag as text. */
+export const textOf = (settings: Settings, name: string): string | undefined => settings.get(name)?.at(-1);
+
 /** The value of a flag, read by `parse`; `fallback` when it was not given. Errors name the flag and the value. */
 export function readFlag<T>(settings: Settings, name: string, parse: (text: string) => T, fallback: T): T {
-  const text = settings.get(name)?.at(-1);
+  const text = textOf(settings, name);
   return text === undefined ? fallback : flagError(name, text, () => parse(text));
 }
 
-/** Runs `parse`, and says in its error which flag had which value, in the words Kubernetes' programs use. */
+/** The values of a repeatable flag, each read by `parse`. */
+export const readFlags = <T>(settings: Settings, name: string, parse: (text: string) => T): readonly T[] =>
+  (settings.get(name) ?? []).map((text) => flagError(name, text, () => parse(text)));
+
+/** Runs `parse`; an error names the flag and its value, in the words of Kubernetes' programs. */
 export function flagError<T>(name: string, text: string, parse: () => T): T {
   try {
     return parse();
@@ -68,14 +72,3 @@ export function flagError<T>(name: string, text: string, parse: () => T): T {
     });
   }
 }
-
-/** A parser for one of `words`. */
-export const oneOf =
-  <const Word extends string>(words: readonly Word[]) =>
-  (text: string): Word => {
-    const word = words.find((candidate) => candidate === text);
-    if (word === undefined) throw new UsageError(`expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
-    return word;
-  };
-
-const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,38 +1,86 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { messageOf } from '../../api/error-message.ts';
 import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
 import { inCluster, kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { UsageError } from '../errors.ts';
-import type { Flag, Settings } from '../settings.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { grouped, readFlag, textOf } from '../options/flags.ts';
+import { nonEmpty } from '../options/values.ts';
+import { defaultDataDir, serverOf } from '../up/stored-clusters.ts';
 
-/** The flags that say which cluster is meant. */
-export const clusterFlags: readonly Flag[] = [
+/** The flags that select a cluster. */
+export const clusterFlags: readonly Flag[] = grouped('Cluster', [
   {
     name: 'kubeconfig',
     value: 'FILE',
-    description: 'how to reach the cluster',
-    default: '$KUBECONFIG, in a Pod its own cluster, else ~/.kube/config',
+    description: 'kubeconfig of the cluster',
+    default: '$KUBECONFIG, the service account of the Pod, or ~/.kube/config',
   },
-  { name: 'context', value: 'NAME', description: 'which context of the kubeconfig', default: 'the current one' },
-];
+  { name: 'context', value: 'NAME', description: 'context of the kubeconfig', default: 'the current one' },
+]);
+
+/** Where the access to a cluster was found. */
+export interface FoundCluster {
+  /** Empty: the service account of the Pod. */
+  readonly paths: readonly string[];
+  readonly context: string | undefined;
+  /** For messages. */
+  readonly source: string;
+}
 
 /** What a Pod finds when its service account is mounted. */
 const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** How to reach the cluster that the flags, the environment or the Pod name. */
-export async function readClusterAccess(settings: Settings, env: Environment): Promise<ClusterAccess> {
-  const file = settings.get('kubeconfig')?.at(-1);
-  const context = settings.get('context')?.at(-1);
-  if (file === '') throw new UsageError('invalid argument "" for "--kubeconfig" flag: expected a path');
-  const isNamed = file !== undefined || context !== undefined || (env['KUBECONFIG'] ?? '') !== '';
-  if (!isNamed && env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(podToken)) return inCluster(env);
-  const paths = file === undefined ? kubeconfigPaths(env, homedir(), delimiter) : [file];
+/**
+ * The cluster for a command that reads one and ends: that of `--kubeconfig`, of KUBECONFIG, of the Pod, of a `fairlead up`
+ * that runs in this directory, or of ~/.kube/config, in this order.
+ */
+export async function findCluster(
+  settings: Settings,
+  env: Environment,
+  dataDir = defaultDataDir,
+): Promise<FoundCluster> {
+  const named = namedCluster(settings, env);
+  if (named !== undefined) return named;
+  const context = textOf(settings, 'context');
+  const running = await serverOf(dataDir);
+  if (running !== undefined) {
+    const path = join(dataDir, 'kubeconfig');
+    return { paths: [path], context, source: `the running \`fairlead up\` (${path})` };
+  }
+  return homeKubeconfig(context, env);
+}
+
+/** The cluster of a flag, of KUBECONFIG or of the Pod; undefined: none of them is there. */
+function namedCluster(settings: Settings, env: Environment): FoundCluster | undefined {
+  const file = readFlag<string | undefined>(settings, 'kubeconfig', nonEmpty('a path'), undefined);
+  const context = textOf(settings, 'context');
+  if (file !== undefined) return { paths: [file], context, source: file };
+  if ((env['KUBECONFIG'] ?? '') !== '') return { ...homeKubeconfig(context, env), source: '$KUBECONFIG' };
+  if (context === undefined && env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(podToken))
+    return { paths: [], context, source: 'the service account of the Pod' };
+  return undefined;
+}
+
+function homeKubeconfig(context: string | undefined, env: Environment): FoundCluster {
+  const paths = kubeconfigPaths(env, homedir(), delimiter);
+  return { paths, context, source: paths.join(', ') };
+}
+
+/** The access of a part, which does not depend on the directory it is started in. */
+export const partCluster = (settings: Settings, env: Environment): FoundCluster =>
+  namedCluster(settings, env) ?? homeKubeconfig(textOf(settings, 'context'), env);
+
+/** Reads the kubeconfig. Throws a UsageError that names the flag to pass. */
+export async function readClusterAccess({ paths, context }: FoundCluster, env: Environment): Promise<ClusterAccess> {
+  if (paths.length === 0) return inCluster(env);
   try {
     return await readKubeconfig({ paths, context, env });
   } catch (error) {
-    const hint = file === undefined ? ': pass --kubeconfig FILE' : '';
-    throw new UsageError(`${messageOf(error)}${hint}`, { cause: error });
+    const message = messageOf(error);
+    const hint = /\bcontext\b/.test(message) ? ': pass --context NAME' : ': pass --kubeconfig FILE';
+    throw new UsageError(`${message}${hint}`, { cause: error });
   }
 }

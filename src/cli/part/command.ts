@@ -1,92 +1,87 @@
-import { isIP } from 'node:net';
-import type { Command } from 'commander';
-import type { CommandModule } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { addFlags, oneOf, readFlag, readSettings } from '../options/flags.ts';
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
-import { logLevels } from '../process/log.ts';
-import { parsePort } from '../options/ports.ts';
-import { columns } from '../output.ts';
+import type { Command } from '../command.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { grouped, readFlag } from '../options/flags.ts';
+import { parseAddress, parsePort } from '../options/values.ts';
+import { logFlags, readLogOptions } from '../process/log.ts';
 import { version } from '../program.ts';
-import type { Flag, Settings } from '../settings.ts';
-import { runAlone } from './run-part.ts';
-import { clusterFlags, readClusterAccess } from './cluster-access.ts';
-import type { ActionCall, HealthPlace, Part, PartAction } from './part.ts';
+import { clusterFlags, findCluster, readClusterAccess } from './cluster-access.ts';
+import type { HealthAddress, Part, PartAction } from './part.ts';
+import { runPart } from './run-part.ts';
 
-/** The command that runs a part alone, against any Kubernetes. */
-export function partCommand(part: Part): CommandModule {
-  const flags: readonly Flag[] = [...clusterFlags, ...part.flags, ...processFlags(part)];
+/** The command that runs a part alone, against any Kubernetes, and its actions. */
+export function partCommand(part: Part): Command {
+  const { name, description, examples, actions = {} } = part;
+  const flags: readonly Flag[] = [
+    ...part.flags,
+    ...clusterFlags,
+    ...(typeof part.health === 'number' ? healthFlags(part.health) : []),
+    ...logFlags('info'),
+  ];
   return {
-    define(command: Command): void {
-      addFlags(command, flags);
-      command.description(part.description).addHelpText('before', `Example:\n${part.example}\n`);
-      if (part.actions === undefined) return;
-      command.usage('[ACTION] [flags]').argument('[action]', Object.keys(part.actions).join(' or '));
-      command.argument('[arguments...]').addHelpText('after', actionHelp(part.name, part.actions));
-    },
-    async execute(command, streams) {
-      const settings = await readSettings(command, flags);
-      const [action, ...args] = command.args;
-      if (action !== undefined) return act(part, action, { args, settings, streams });
-      return runAlone({
+    description,
+    examples,
+    flags,
+    config: { flags },
+    actions: Object.fromEntries(
+      Object.entries(actions).map(([action, each]) => [action, withCluster(name, each, flags)]),
+    ),
+    run: ({ settings, streams, configFile, reread }) =>
+      runPart({
         part,
         settings,
-        read: (text) => readSettings(command, flags, { text }),
-        configFile: command.opts<{ readonly config?: string }>().config,
-        health: typeof part.health === 'number' ? [placeOf(settings, part.health)] : part.health(settings),
-        logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'info'),
+        reread,
+        configFile,
+        health: typeof part.health === 'number' ? [healthAddress(settings, part.health)] : part.health(settings),
+        log: readLogOptions(settings, 'info'),
         streams,
-      });
-    },
+      }),
   };
 }
 
-async function act(part: Part, name: string, call: Omit<ActionCall, 'connect'>): Promise<number> {
-  const { actions = {} } = part;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (action === undefined) {
-    const known = Object.keys(actions).join(' or ');
-    throw new UsageError(`unknown action "${name}" of ${part.name}: expected ${known}, or none to run it`);
-  }
-  const connect = async (): Promise<Client> => {
-    const access = await readClusterAccess(call.settings, process.env);
-    return new Client(retrying(overHttps(access, { userAgent: `fairlead-${part.name}/${version}` })));
+/** An action with the flags that select a cluster, which can come from the part's configuration file too. */
+function withCluster(
+  part: string,
+  action: PartAction,
+  keys: readonly Flag[],
+): Omit<PartAction, 'run'> & Pick<Command, 'config'> & { run: NonNullable<Command['run']> } {
+  if (action.isOffline)
+    return {
+      ...action,
+      run: (call) => action.run({ ...call, connect: () => Promise.reject(new Error('bug: the action is offline')) }),
+    };
+  return {
+    ...action,
+    flags: [...action.flags, ...clusterFlags],
+    config: { flags: [...keys, ...action.flags] },
+    run: (call) =>
+      action.run({
+        ...call,
+        async connect() {
+          const found = await findCluster(call.settings, process.env);
+          const access = await readClusterAccess(found, process.env);
+          call.streams.err(`using context ${access.context} of ${found.source}\n`);
+          return new Client(retrying(overHttps(access, { userAgent: `fairlead-${part}/${version}` })));
+        },
+      }),
   };
-  return action.run({ ...call, connect });
 }
 
-const actionHelp = (part: string, actions: Readonly<Record<string, PartAction>>): string =>
-  [
-    '\nActions:',
-    ...columns(
-      Object.entries(actions).map(([name, { usage, summary }]) => [`  fairlead ${part} ${name} ${usage}`, summary]),
-    ),
-  ].join('\n');
-
-const placeOf = (settings: Settings, port: number): HealthPlace => ({
+const healthAddress = (settings: Settings, port: number): HealthAddress => ({
   host: readFlag(settings, 'bind-address', parseAddress, '127.0.0.1'),
   port: readFlag(settings, 'health-port', parsePort, port),
   flag: 'health-port',
 });
 
-const processFlags = ({ health }: Part): readonly Flag[] => [
-  ...(typeof health === 'number' ? healthFlags(health) : []),
-  { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'info' },
-];
-
-const healthFlags = (port: number): readonly Flag[] => [
-  {
-    name: 'bind-address',
-    value: 'IP',
-    description: 'where /healthz, /livez, /readyz and /metrics are, over plain HTTP; 0.0.0.0 for all',
-    default: '127.0.0.1',
-  },
-  { name: 'health-port', value: 'PORT', description: 'and on which port; 0: any free', default: String(port) },
-];
-
-function parseAddress(text: string): string {
-  if (isIP(text) === 0) throw new UsageError('expected an IP address, such as 0.0.0.0');
-  return text;
-}
+const healthFlags = (port: number): readonly Flag[] =>
+  grouped('Health and metrics', [
+    {
+      name: 'bind-address',
+      value: 'IP',
+      description: 'address of /healthz, /livez, /readyz and /metrics, over plain HTTP; 0.0.0.0 for all',
+      default: '127.0.0.1',
+    },
+    { name: 'health-port', value: 'PORT', description: 'port of the same; 0 for any free', default: String(port) },
+  ]);

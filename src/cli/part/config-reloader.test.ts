@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfigFile } from '../options/config-file.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
 import { settleMs } from '../process/stable-file.ts';
-import { followSettings } from './config-reloader.ts';
+import { followConfigFile } from './config-reloader.ts';
 
 const flags = [{ name: 'ttl', value: 'SECONDS', description: '' }];
 
@@ -38,7 +38,7 @@ async function follow(found = 'ttl: 1\n'): Promise<
   const told: (string | undefined)[] = [];
   const read = (text: string): Promise<Settings> => readConfigFile(file, flags, { text });
   const first: Settings = new Map([['ttl', ['1']]]);
-  const followed = followSettings({ path: file, first, read, log: pino(stream), everyMs: 5 });
+  const followed = followConfigFile({ path: file, first, read, log: pino(stream), everyMs: 5 });
   followed.changes((settings) => {
     const ttl = settings.get('ttl')?.[0];
     if (ttl === '13') throw new Error('13 is refused');
@@ -63,27 +63,27 @@ test('other settings are told, and only those', async () => {
   await delay(2 * settleMs); // nothing is to happen
   assert.deepEqual(followed.told, []);
   await replace(followed.file, 'ttl: 2\n');
-  await followed.logs(/the configuration has changed/);
+  await followed.logs(/configuration reloaded/);
   assert.deepEqual(followed.told, ['2']);
 });
 
 test('what changed while the part began is told too', async () => {
   await using followed = await follow('ttl: 2\n');
-  await followed.logs(/the configuration has changed/);
+  await followed.logs(/configuration reloaded/);
   assert.deepEqual(followed.told, ['2']);
 });
 
 test('a file with an error changes nothing, and the next good one does', async () => {
   await using followed = await follow();
   await replace(followed.file, 'tll: 2\n');
-  await followed.logs(/the configuration stays as it was: .*unknown key \\"tll\\"/);
+  await followed.logs(/"reason":".*.*unknown key \\"tll\\"/);
   await replace(followed.file, 'ttl: [\n');
-  await followed.logs(/the configuration stays as it was: .*config\.yaml:\d/);
+  await followed.logs(/"reason":".*.*config\.yaml:\d/);
   await replace(followed.file, 'ttl: 13\n');
-  await followed.logs(/the configuration stays as it was: 13 is refused/);
+  await followed.logs(/"reason":".*13 is refused/);
   assert.deepEqual(followed.told, []);
   await replace(followed.file, 'ttl: 3\n');
-  await followed.logs(/the configuration has changed/);
+  await followed.logs(/configuration reloaded/);
   assert.deepEqual(followed.told, ['3']);
 });
 
@@ -93,12 +93,12 @@ test('a file that is away is being replaced, as a mounted ConfigMap is', async (
   await delay(2 * settleMs); // nothing is to happen
   assert.equal(followed.logged(), '');
   await replace(followed.file, 'ttl: 4\n');
-  await followed.logs(/the configuration has changed/);
+  await followed.logs(/configuration reloaded/);
   assert.deepEqual(followed.told, ['4']);
 });
 
 test('without a file nothing ever changes', () => {
-  using followed = followSettings({
+  using followed = followConfigFile({
     path: undefined,
     first: new Map(),
     read: () => assert.fail('not read'),

@@ -2,58 +2,58 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
-import type { Settings } from '../settings.ts';
-import { settledText, textOf } from '../process/stable-file.ts';
+import type { Settings } from '../options/flags.ts';
+import { stableText, textOf } from '../process/stable-file.ts';
 
-/** Calls `listener` with other settings whenever the file of `--config` says something else. */
+/** Registers a listener that is called with the new settings when the configuration file has changed. */
 export type SettingsChanges = (listener: (settings: Settings) => void) => void;
 
-export interface FollowOptions {
-  /** The file of `--config`; undefined: nothing can change. */
+export interface FollowConfigOptions {
+  /** The file of `--config`; undefined: there is nothing to follow. */
   readonly path: string | undefined;
-  /** What the part began with. */
+  /** The settings the part started with. */
   readonly first: Settings;
-  /** Reads flags anew, and this text of the file. */
+  /** Reads the settings with this text as the file. */
   readonly read: (text: string) => Promise<Settings>;
   readonly log: Logger;
-  /** How often to look; 2 s by default. SIGHUP makes it look at once. */
+  /** How often to read the file; default 2 s. SIGHUP reads it at once. */
   readonly everyMs?: number;
 }
 
-/** Follows the configuration file of a running part. A file with an error changes nothing, and is told. */
-export function followSettings({ path, first, read, log, everyMs = 2000 }: FollowOptions): Disposable & {
+/** Reloads the configuration file of a running part. A file with an error is logged and changes nothing. */
+export function followConfigFile({ path, first, read, log, everyMs = 2000 }: FollowConfigOptions): Disposable & {
   readonly changes: SettingsChanges;
 } {
   const listeners = new Set<(settings: Settings) => void>();
   if (path === undefined) return { changes: () => undefined, [Symbol.dispose]: () => undefined };
   const readText = textOf(path);
-  let known: string | undefined;
+  let lastText: string | undefined;
   let current: Settings | undefined = first;
-  const look = async (): Promise<void> => {
-    const text = await settledText(readText, known);
-    // A file that is away is being replaced.
-    if (text === undefined || text === known) return;
-    known = text;
+  const reload = async (): Promise<void> => {
+    const text = await stableText(readText, lastText);
+    // A missing file is being replaced.
+    if (text === undefined || text === lastText) return;
+    lastText = text;
     try {
       const settings = await read(text);
       if (isDeepStrictEqual(settings, current)) return;
-      current = undefined; // while some listeners have it, and when one refuses it
+      current = undefined; // until every listener has accepted it
       for (const listener of listeners) listener(settings);
       current = settings;
-      log.info({ file: path }, 'the configuration has changed');
+      log.info({ file: path }, 'configuration reloaded');
     } catch (error) {
-      log.error({ file: path }, `the configuration stays as it was: ${messageOf(error)}`);
+      log.error({ file: path, reason: messageOf(error) }, 'configuration not reloaded: the file is invalid');
     }
   };
-  let looking = look();
-  const lookAgain = (): void => void (looking = looking.then(look));
-  const timer = setInterval(lookAgain, everyMs).unref();
-  process.on('SIGHUP', lookAgain);
+  let reloading = reload();
+  const reloadNext = (): void => void (reloading = reloading.then(reload));
+  const timer = setInterval(reloadNext, everyMs).unref();
+  process.on('SIGHUP', reloadNext);
   return {
     changes: (listener) => void listeners.add(listener),
     [Symbol.dispose]() {
       clearInterval(timer);
-      process.off('SIGHUP', lookAgain);
+      process.off('SIGHUP', reloadNext);
     },
   };
 }

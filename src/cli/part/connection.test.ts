@@ -43,14 +43,14 @@ test('a server that is away is told once, and that it is back', async () => {
   state.next = () => answer(404); // an answer, whatever it says
   await connection.transport.request(get);
   assert.deepEqual(connection.problems(), []);
-  assert.deepEqual(logged, ['the API server is out of reach: trying on', 'the API server answers again']);
+  assert.deepEqual(logged, ['API server is unreachable, retrying', 'API server answers again']);
 });
 
 test('refused credentials are a problem, and what we gave up ourselves is none', async () => {
   const { state, connection } = setUp();
   state.next = () => answer(401);
   await connection.transport.request(get);
-  assert.deepEqual(connection.problems(), ['the API server https://192.0.2.1:6443 refuses our credentials (401)']);
+  assert.deepEqual(connection.problems(), ['the API server https://192.0.2.1:6443 rejected the credentials (401)']);
   state.next = () => answer(200);
   await connection.transport.request(get);
   state.next = refused;

@@ -7,36 +7,35 @@ import type { ApiRequest, Transport } from '../../client/transport.ts';
 import { codesOf } from '../errors.ts';
 
 export interface ConnectionOptions {
-  /** Where the server is, for metrics and messages. */
+  /** The URL of the server, for metrics and messages. */
   readonly server: string;
   readonly log: Logger;
   readonly metrics: Registry;
 }
 
-/** A way to a server that knows whether the server answers. */
+/** A transport that records whether the server answers. */
 export interface Connection {
   readonly transport: Transport;
-  /** What is wrong with the way there; none when the last request was answered. */
+  /** Why the server cannot be used; empty after a request was answered. */
   problems(): readonly string[];
 }
 
-/** Watches over a transport: counts requests under client-go's names, and tells once when the server goes or comes. */
+/** Wraps a transport: counts requests under client-go's names, and logs once when the server stops or resumes answering. */
 export function watchedConnection(transport: Transport, { server, log, metrics }: ConnectionOptions): Connection {
   const measure = restMetrics(metrics, hostOf(server));
   let problem: string | undefined;
-  const tell = (next: string | undefined): void => {
+  const report = (next: string | undefined): void => {
     if (next === problem) return;
-    // Told once: a server that is away for an hour is asked hundreds of times.
-    if (next === undefined) log.warn({ server }, 'the API server answers again');
-    else if (problem === undefined) log.warn({ server, why: next }, 'the API server is out of reach: trying on');
+    if (next === undefined) log.warn({ server }, 'API server answers again');
+    else if (problem === undefined) log.warn({ server, reason: next }, 'API server is unreachable, retrying');
     problem = next;
   };
   const answered = (status: number): void =>
-    tell(status === 401 ? `the API server ${server} refuses our credentials (401)` : undefined);
+    report(status === 401 ? `the API server ${server} rejected the credentials (401)` : undefined);
   const failed = (error: unknown, call: ApiRequest): void => {
-    if (call.signal?.aborted === true) return; // given up by us
+    if (call.signal?.aborted === true) return; // cancelled by the caller
     if (isStatusError(error)) answered(error.status.code ?? 0);
-    else tell(`the API server ${server} cannot be reached: ${reasonOf(error)}`);
+    else report(`the API server ${server} cannot be reached: ${reasonOf(error)}`);
   };
   return {
     problems: () => (problem === undefined ? [] : [problem]),
@@ -56,19 +55,19 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
       },
       async *stream(call) {
         const done = measure(call);
-        let hasBegun = false;
+        let isOpen = false;
         try {
           for await (const line of transport.stream(call)) {
-            if (!hasBegun) {
-              hasBegun = true;
+            if (!isOpen) {
+              isOpen = true;
               done(200);
               answered(200);
             }
             yield line;
           }
         } catch (error) {
-          // A stream that breaks says little: the next attempt tells whether the server is there.
-          if (!hasBegun) {
+          // A stream also ends when the server closes it; the next request shows whether the server answers.
+          if (!isOpen) {
             done(isStatusError(error) ? error.status.code : undefined);
             failed(error, call);
           }
@@ -80,12 +79,12 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
   };
 }
 
-/** The metrics of client-go. What is returned is called when a request is answered, or with undefined when it is not. */
+/** The metrics of client-go. The function it returns is called with the status of the answer, or undefined without one. */
 function restMetrics(registry: Registry, host: string): (call: ApiRequest) => (status: number | undefined) => void {
   const registers = [registry];
   const requests = new Counter({
     name: 'rest_client_requests_total',
-    help: 'Requests to the API server, by method and how they were answered.',
+    help: 'Requests to the API server, by method and status code.',
     labelNames: ['code', 'method', 'host'],
     registers,
   });

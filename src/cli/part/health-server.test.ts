@@ -3,14 +3,13 @@ import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { until } from '../../server/testing/until.ts';
-import { serveHealth } from './health-server.ts';
+import { countProbes, serveHealth } from './health-server.ts';
 import type { HealthServer } from './health-server.ts';
-import { countProbes } from './probe-counts.ts';
 
 const place = { host: '127.0.0.1', port: 0, flag: 'metrics-listen' };
 
 describe('health', () => {
-  let goesOn = false;
+  let isServing = false;
   let problems: readonly string[] = [];
   let prints = 0;
   let server: HealthServer;
@@ -20,7 +19,7 @@ describe('health', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return 'up 1\n';
     };
-    server = await serveHealth({ ...place, problems: () => problems, goesOn: () => goesOn, metrics });
+    server = await serveHealth({ ...place, problems: () => problems, isServing: () => isServing, metrics });
   });
   after(() => server[Symbol.asyncDispose]());
 
@@ -68,7 +67,7 @@ describe('health', () => {
     assert.deepEqual(await ask('/readyz'), [503, 'the API server cannot be reached\nit is starting\n']);
     assert.deepEqual(await ask('/livez'), [200, 'ok']);
     assert.deepEqual(await ask('/ready'), [503, 'the API server cannot be reached\nit is starting\n']);
-    goesOn = true;
+    isServing = true;
     assert.deepEqual(await ask('/ready'), [200, 'ok, but the API server cannot be reached\nit is starting\n']);
     assert.equal((await ask('/readyz'))[0], 503);
     problems = [];

@@ -1,40 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { Registry } from 'prom-client';
+import { Counter } from 'prom-client';
 import { joinHostPort } from '../../api/addresses.ts';
 import { messageOf } from '../../api/error-message.ts';
 import { ConnectionLimiter } from '../../machine/connection-limiter.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
 import { codesOf, FatalError } from '../errors.ts';
-import type { HealthPlace } from './part.ts';
+import type { HealthAddress } from './part.ts';
 
-/** On port 0 it is any that is free. */
-export interface HealthOptions extends HealthPlace {
-  /** What keeps the program from its work. */
+/** Port 0 is any free port. */
+export interface HealthOptions extends HealthAddress {
+  /** Why the process is not ready; empty when it is. */
   readonly problems: () => readonly string[];
-  /** Whether it does its work in spite of them, as one that was ready once may; for `/ready`, and no by default. */
-  readonly goesOn?: () => boolean;
-  /** Told of every answer to a path. */
+  /** Whether `/ready` stays 200 in spite of problems, because the process serves from its caches; default false. */
+  readonly isServing?: () => boolean;
+  /** Called after every answer. */
   readonly onAnswer?: (path: string, status: number) => void;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
 }
 
-/** Where probes and scrapers ask. */
+/** A running health server. */
 export interface HealthServer extends AsyncDisposable {
   readonly url: string;
 }
 
 /**
- * Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over plain HTTP. The process is alive as long as it answers; it
- * is ready when nothing keeps it from its work, and says what does otherwise. `/ready` is as CoreDNS has it, for probes
- * that decide who is asked: what goes on from what it knows is ready, and says what is in its way all the same.
+ * Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over plain HTTP. `/readyz` is 503 with the problems while there are
+ * any. `/ready` is as in CoreDNS, for probes that select backends: it stays 200, with the problems, while the process
+ * serves from its caches.
  */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
   const { host, port } = options;
   let printing: Promise<string> | undefined;
   const shared: HealthOptions = {
     ...options,
-    // Scrapers that come while one is served get the same.
+    // Concurrent scrapes share one answer.
     metrics: () => (printing ??= options.metrics().finally(() => (printing = undefined))),
   };
   const server = createServer(limits, (request, response) => {
@@ -66,10 +68,10 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
   };
 }
 
-/** Connections at once, of which there may be two places: they are none of the part's own descriptors. */
+/** The limit of connections to one of up to two health servers; they are not part of the part's own descriptors. */
 const connectionsWithin = (descriptors: number): number => Math.max(8, Math.min(64, Math.floor(descriptors / 16)));
 
-/** A probe is one small request, and takes no time. */
+/** A probe is one small request. */
 const limits = {
   maxHeaderSize: 8192,
   headersTimeout: 5000,
@@ -88,23 +90,23 @@ const pathOf = ({ url = '/' }: IncomingMessage): string => url.split('?', 1)[0] 
 
 async function answer(
   request: IncomingMessage,
-  { problems, goesOn = () => false, metrics, isHealthReadiness = false }: HealthOptions,
+  { problems, isServing = () => false, metrics, isHealthReadiness = false }: HealthOptions,
 ): Promise<Answer> {
   const { method } = request;
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
-  const asked = pathOf(request);
-  const path = asked === '/healthz' && isHealthReadiness ? '/readyz' : asked;
+  const requested = pathOf(request);
+  const path = requested === '/healthz' && isHealthReadiness ? '/readyz' : requested;
   switch (path) {
     case '/healthz':
     case '/livez':
-    case '/health': // CoreDNS' names of the two
+    case '/health': // the name in CoreDNS
       return { status: 200, text: 'ok' };
     case '/ready':
     case '/readyz': {
       const found = problems();
       if (found.length === 0) return { status: 200, text: 'ok' };
       const text = found.map((problem) => `${problem}\n`).join('');
-      return path === '/ready' && goesOn() ? { status: 200, text: `ok, but ${text}` } : { status: 503, text };
+      return path === '/ready' && isServing() ? { status: 200, text: `ok, but ${text}` } : { status: 503, text };
     }
     case '/metrics':
       return { status: 200, text: await metrics(), type: 'text/plain; version=0.0.4; charset=utf-8' };
@@ -122,10 +124,23 @@ function send(response: ServerResponse, { status, text, type = 'text/plain; char
   response.end(text);
 }
 
-function listenError(cause: unknown, { host, port, flag }: HealthPlace): unknown {
+function listenError(cause: unknown, { host, port, flag }: HealthAddress): unknown {
   const what = 'for /readyz and /metrics';
   if (codesOf(cause).includes('EADDRINUSE')) {
     return new FatalError(`port ${port} ${what} is in use: stop what holds it or pass --${flag}`, { cause });
   }
   return new FatalError(`cannot listen on ${host} port ${port} ${what}: ${messageOf(cause)}`, { cause });
+}
+
+/** Counts the answers to probes by code: `PREFIX_healthz_total` and `PREFIX_livez_total`. */
+export function countProbes(registry: Registry, prefix: string): (path: string, status: number) => void {
+  const counters = new Map(
+    ['healthz', 'livez'].map((probe) => {
+      const name = `${prefix}_${probe}_total`;
+      const counter = new Counter({ name, help: `Answers of /${probe}.`, labelNames: ['code'], registers: [registry] });
+      return [`/${probe}`, counter];
+    }),
+  );
+  for (const counter of counters.values()) for (const code of ['200', '503']) counter.inc({ code }, 0);
+  return (path, status) => counters.get(path)?.inc({ code: String(status) });
 }

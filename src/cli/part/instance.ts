@@ -13,27 +13,26 @@ export interface InstanceOptions {
   /** The name of the part. */
   readonly name: string;
   readonly start: StartPart;
-  /** The way to the cluster's server; closed with the instance. */
+  /** The connection to the API server; closed with the instance. */
   readonly transport: Transport;
-  /** Where that is, for messages. */
+  /** The URL of the server, for messages. */
   readonly server: string;
   readonly log: Logger;
-  /** Ways to other clusters, for a part that is one for all. */
   readonly peers?: StartContext['peers'];
   readonly serving?: StartContext['serving'];
 }
 
-/** A part at work in one cluster, and everything that can be asked about it. */
+/** A part that runs in one cluster, with its state and its metrics. */
 export interface Instance extends RunningPart {
   readonly name: string;
-  /** What it counts; the process's own metrics are not among them. */
+  /** Its metrics, without those of the process. */
   registries(): readonly Registry[];
 }
 
-/** How long what is under way may take at the end, before the connection is cut. */
+/** How long the part may drain before the connection is closed. */
 const drainMs = 10_000;
 
-/** Starts a part over a transport: keeps it running, measures it, and says what keeps it from its work. */
+/** Starts a part over a transport, restarts it when it fails, and reports its problems. */
 export function startInstance({ name, start, transport, server, log, peers, serving }: InstanceOptions): Instance {
   const own = new Registry();
   const connection = watchedConnection(transport, { server, log, metrics: own });
@@ -42,12 +41,12 @@ export function startInstance({ name, start, transport, server, log, peers, serv
   const part = supervise({
     log,
     start() {
-      metrics = new Registry(); // the last run's names must be free again
+      metrics = new Registry(); // a registry accepts each name once
       return start({ client, log, metrics, ...(peers && { peers }), ...(serving && { serving }) });
     },
   });
   const problems = (): readonly string[] => [...connection.problems(), ...part.problems()];
-  describe(own, name, { problems, restarts: () => part.restarts });
+  addPartMetrics(own, name, { problems, restarts: () => part.restarts });
   return {
     name,
     ready: part.ready,
@@ -57,28 +56,26 @@ export function startInstance({ name, start, transport, server, log, peers, serv
     problems,
     registries: () => [own, metrics],
     async [Symbol.asyncDispose]() {
-      const cut = setTimeout(() => client[Symbol.dispose](), drainMs);
+      const timeout = setTimeout(() => client[Symbol.dispose](), drainMs);
       await part[Symbol.asyncDispose]();
-      clearTimeout(cut);
+      clearTimeout(timeout);
       client[Symbol.dispose]();
     },
   };
 }
 
-function describe(
+function addPartMetrics(
   registry: Registry,
   part: string,
   read: { readonly problems: () => readonly string[]; readonly restarts: () => number },
 ): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     collectedGauge(registry, name, help, () => [[{ part }, value()]]);
-  gauge('fairlead_part_ready', 'Whether nothing keeps the part from its work.', () =>
-    read.problems().length === 0 ? 1 : 0,
-  );
-  gauge('fairlead_part_restarts', 'How often the part has failed and was started again.', read.restarts);
+  gauge('fairlead_part_ready', 'Whether the part has no problems.', () => (read.problems().length === 0 ? 1 : 0));
+  gauge('fairlead_part_restarts', 'Restarts of the part after failures.', read.restarts);
 }
 
-/** The text of `/metrics` for several registries: what has the same name in two of them stands together. */
+/** The text of `/metrics` for several registries; metrics of one name are combined. */
 export async function printMetrics(registries: readonly Registry[]): Promise<string> {
   const all = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
   return AggregatorRegistry.aggregate(all).metrics();

@@ -1,74 +1,68 @@
 import type { Gates } from '../../api/gates.ts';
 import type { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
-import type { Streams } from '../output.ts';
-import type { Flag, Settings } from '../settings.ts';
+import type { Action, Call } from '../command.ts';
+import type { Flag, Settings } from '../options/flags.ts';
 import type { SettingsChanges } from './config-reloader.ts';
 
-/** Starts a part at a cluster. Called again after it has failed, each time with new metrics. */
+/** Starts a part at a cluster. Called again after the part has failed, each time with new metrics. */
 export type StartPart = (context: StartContext) => RunningPart;
 
-/** What a part is given by the command line. */
+/** What the command line passes to a part. */
 export interface StartContext extends PartContext {
-  /** Ways to all clusters of `fairlead up`, by their names, for a part that is one for all; none when it runs alone. */
+  /** Clients of all clusters of `fairlead up`, by name, for a part that runs once for all; absent when it runs alone. */
   readonly peers?: ReadonlyMap<string, () => Client>;
-  /** What a server of this part may show on loopback, if it runs in `fairlead up`: PEM, and who signed it. */
+  /** A certificate for loopback that a server of this part may use in `fairlead up`, and its CA, as PEM. */
   readonly serving?: () => { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
-/** Loads a part's code, which takes longer than anything else about it; the rest of a start goes on meanwhile. */
+/** Imports a part's code, the slowest step of its start; others run meanwhile. */
 export type LoadPart = () => Promise<StartPart>;
 
 /**
- * A part of the control plane as the command line knows it. To add one is to write a file that exports its `part`, and
- * a line in `registry.ts`: the command, `--parts`, health, metrics, restarts and the way to the cluster come with it.
+ * A part of the control plane as the command line sees it. To add one, write a `part.ts` that exports its `part`, and add
+ * a row to `parts.ts`: the command, `--parts`, health, metrics, restarts and the connection to the cluster come with it.
  */
 export interface Part {
   readonly name: string;
-  /** The first sentence of its help. */
   readonly description: string;
-  /** Command lines that begin its help, two spaces before each. */
-  readonly example: string;
+  readonly examples: readonly string[];
   /** Flags of its own. */
   readonly flags: readonly Flag[];
-  /** Where `/readyz` and `/metrics` are when it runs alone: a port, unless told otherwise, or places that flags tell. */
-  readonly health: number | ((settings: Settings) => readonly HealthPlace[]);
-  /** What the flags ask for. `changes` tells of another configuration file later. Throws a UsageError. */
+  /** Where `/readyz` and `/metrics` are served when it runs alone: a default port, or addresses that its flags set. */
+  readonly health: number | ((settings: Settings) => readonly HealthAddress[]);
+  /** Reads the flags. `changes` reports changes of the configuration file later. Throws a UsageError. */
   alone(settings: Settings, changes: SettingsChanges): LoadPart;
   /** By name. */
   readonly actions?: Readonly<Record<string, PartAction>>;
-  /** One is enough for all clusters of `fairlead up`: it runs at the first. Left out: each cluster has its own. */
+  /** Runs once, at the first cluster of `fairlead up`; left out: it runs in each cluster. */
   readonly isOneForAll?: boolean;
-  /** What `fairlead up` asks for, in each of its clusters. */
+  /** Reads the section of the configuration file of `fairlead up`, for one of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
 }
 
-/** What a part's command does instead of running it: `fairlead dns query NAME`. */
-export interface PartAction {
-  /** What follows the name of the action: `NAME [TYPE]`. */
-  readonly usage: string;
-  readonly summary: string;
+/** An action of a part's command, such as `fairlead dns query NAME`. */
+export interface PartAction extends Omit<Action, 'run'> {
+  /** It needs no cluster: `--kubeconfig` and `--context` are not among its flags. */
+  readonly isOffline?: true;
   /** The result is the exit code. */
   run(call: ActionCall): Promise<number>;
 }
 
-export interface ActionCall {
-  readonly args: readonly string[];
-  readonly settings: Settings;
-  readonly streams: Streams;
-  /** The cluster that the flags name. */
+export interface ActionCall extends Pick<Call, 'args' | 'settings' | 'streams'> {
+  /** A client of the cluster that the flags, the environment or a running `fairlead up` name. */
   readonly connect: () => Promise<Client>;
 }
 
-/** Where probes and scrapers ask. */
-export interface HealthPlace {
+/** An address that serves health and metrics. */
+export interface HealthAddress {
   readonly host: string;
   readonly port: number;
-  /** What moves it elsewhere: `health-port`. */
+  /** The flag that changes it: `health-port`. */
   readonly flag: string;
-  /** `/healthz` says what `/readyz` says: whoever asks wants to know whether to send something here. */
+  /** `/healthz` reports readiness, as load balancers in front of nodes expect. */
   readonly isHealthReadiness?: boolean;
-  /** Answers of `/healthz` and `/livez` are counted, in metrics whose names begin with this. Left out: they are not. */
+  /** Count the answers of `/healthz` and `/livez` in metrics with this prefix. */
   readonly probeMetrics?: string;
 }
 
@@ -77,12 +71,19 @@ export interface UpCluster {
   readonly name: string;
   readonly gates: Gates;
   readonly serviceCidrs: readonly string[];
-  /** What `--config` says under the name of the part; nothing if left out. */
+  /** The part's section of the configuration file. */
   readonly settings?: Settings;
-  /** Where its DNS server answers, if it has one. */
+  /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
-  /** Where its supercluster IPs are; none if left out. */
+  /** The range of its supercluster IPs. */
   readonly superclusterCidrs?: readonly string[];
-  /** All clusters of this `up`, this one among them, in the order they were given; none if left out. */
+  /** All clusters of this `up`, this one among them, in the order they were given. */
   readonly all?: readonly Omit<UpCluster, 'all' | 'gates' | 'settings'>[];
 }
+
+/** The index of a cluster among those of its `up`; 0 if it is alone. */
+export const indexOf = ({ all = [], name }: Pick<UpCluster, 'all' | 'name'>): number =>
+  Math.max(
+    0,
+    all.findIndex((each) => each.name === name),
+  );

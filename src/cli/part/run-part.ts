@@ -1,45 +1,47 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
-import type { LogLevel } from '../process/log.ts';
+import type { LogOptions } from '../process/log.ts';
 import { longRunning } from '../process/long-running.ts';
 import type { Streams } from '../output.ts';
 import { printTime } from '../output.ts';
 import { version } from '../program.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
 import { returnMemoryWhenIdle } from '../process/idle-memory.ts';
 import { listenForStop } from '../process/signals.ts';
-import { readClusterAccess } from './cluster-access.ts';
-import { serveHealth } from './health-server.ts';
+import { partCluster, readClusterAccess } from './cluster-access.ts';
+import { countProbes, serveHealth } from './health-server.ts';
 import { printMetrics, startInstance } from './instance.ts';
-import { followSettings } from './config-reloader.ts';
-import type { HealthPlace, Part } from './part.ts';
-import { countProbes } from './probe-counts.ts';
+import { followConfigFile } from './config-reloader.ts';
+import type { HealthAddress, Part } from './part.ts';
 
-export interface AloneOptions {
+export interface RunPartOptions {
   readonly part: Part;
   readonly settings: Settings;
-  /** Reads the settings again, with this text in the configuration file. */
-  readonly read: (text: string) => Promise<Settings>;
+  /** Reads the settings again, with this text as the configuration file. */
+  readonly reread: (text: string) => Promise<Settings>;
   readonly configFile: string | undefined;
-  readonly health: readonly HealthPlace[];
-  readonly logLevel: LogLevel;
+  readonly health: readonly HealthAddress[];
+  readonly log: LogOptions;
   readonly streams: Streams;
 }
 
 /**
- * Runs a part against the cluster of a kubeconfig until a signal asks it to stop. A server that is away is waited for:
- * health is served meanwhile and says why nothing happens. The result is the exit code.
+ * Runs a part against the cluster of a kubeconfig until SIGINT or SIGTERM, and returns the exit code. Without a connection
+ * to the API server it serves health, which reports the reason, and retries.
  */
-export async function runAlone(options: AloneOptions): Promise<number> {
-  const { part, settings, health, logLevel, streams } = options;
+export async function runPart(options: RunPartOptions): Promise<number> {
+  const { part, settings, health, streams } = options;
   using stop = listenForStop(process, (code) => process.exit(code));
-  using running = await longRunning(logLevel);
+  using running = await longRunning(options.log);
   const { log } = running;
   using _memory = returnMemoryWhenIdle();
-  using followed = followSettings({ path: options.configFile, first: settings, read: options.read, log });
-  const load = part.alone(settings, followed.changes);
-  const [access, start] = await Promise.all([readClusterAccess(settings, process.env), load()]);
+  using config = followConfigFile({ path: options.configFile, first: settings, read: options.reread, log });
+  const load = part.alone(settings, config.changes);
+  const [access, start] = await Promise.all([
+    readClusterAccess(partCluster(settings, process.env), process.env),
+    load(),
+  ]);
   const processMetrics = new Registry();
   collectDefaultMetrics({ register: processMetrics });
   const server = access.server;
@@ -47,12 +49,12 @@ export async function runAlone(options: AloneOptions): Promise<number> {
   let isStopping = false;
   let wasReady = false;
   const urls: string[] = [];
-  for (const place of health) {
+  for (const address of health) {
     const listening = await serveHealth({
-      ...place,
-      problems: () => [...(isStopping ? ['it is stopping'] : []), ...instance.problems()],
-      goesOn: () => wasReady && !isStopping,
-      ...(place.probeMetrics === undefined ? {} : { onAnswer: countProbes(processMetrics, place.probeMetrics) }),
+      ...address,
+      problems: () => [...(isStopping ? ['the process is stopping'] : []), ...instance.problems()],
+      isServing: () => wasReady && !isStopping,
+      ...(address.probeMetrics === undefined ? {} : { onAnswer: countProbes(processMetrics, address.probeMetrics) }),
       metrics: () => printMetrics([processMetrics, running.metrics, ...instance.registries()]),
     });
     urls.push(stack.use(listening).url);
@@ -66,7 +68,7 @@ export async function runAlone(options: AloneOptions): Promise<number> {
       log,
     }),
   );
-  const stopped = firing(stop.requested);
+  const stopped = fired(stop.requested);
   streams.out(`fairlead ${version} ${part.name}
   cluster  ${server} (context ${access.context})
 ${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
@@ -79,6 +81,6 @@ ${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
 }
 
 /** Resolves when the signal has fired. */
-async function firing(signal: AbortSignal): Promise<void> {
+async function fired(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -39,7 +39,7 @@ function setUp(): { clock: ManualClock; runs: TestPart[]; part: ReturnType<typeo
 
 test('a part is starting until it is ready, and then has the problems it tells', async () => {
   const { runs, part } = setUp();
-  assert.deepEqual(part.problems(), ['it is starting']);
+  assert.deepEqual(part.problems(), ['the part is starting']);
   runs[0]?.becomeReady();
   await part.ready;
   assert.deepEqual(part.problems(), []);
@@ -58,7 +58,7 @@ test('a part that fails is disposed of and started again, at doubling distances'
     runs[index]?.fail(`bug ${index}`);
     await settled();
     assert.equal(runs[index]?.isDisposed, true);
-    assert.deepEqual(part.problems(), [`it failed and is started again: bug ${index}`]);
+    assert.deepEqual(part.problems(), [`the part failed and is restarted: bug ${index}`]);
     await clock.advance(waitMs - 1);
     assert.equal(runs.length, index + 1);
     await clock.advance(1);
@@ -94,7 +94,7 @@ test('a first start that fails rejects `ready`, and is tried again', async () =>
   await assert.rejects(part.ready, { message: 'port 53 is in use' });
   await settled();
   assert.equal(runs[0]?.isDisposed, true);
-  assert.deepEqual(part.problems(), ['it failed and is started again: port 53 is in use']);
+  assert.deepEqual(part.problems(), ['the part failed and is restarted: port 53 is in use']);
   await clock.advance(1000);
   runs[1]?.becomeReady();
   await settled();

@@ -5,37 +5,36 @@ import { backoffMs, sleep, systemClock } from '../../client/clock.ts';
 import type { RunningPart } from '../../client/part.ts';
 
 export interface SuperviseOptions {
-  /** Starts the part; called again when it has failed. */
+  /** Starts the part; called again after a failure. */
   readonly start: () => RunningPart;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-/** A part that is started again when it fails. */
+/** A part that is restarted when it fails. */
 export interface SupervisedPart extends RunningPart {
-  /** Resolves at the first readiness; rejects when the first start fails, after which the part is started again. */
+  /** Resolves when the part is ready for the first time; rejects when its first start fails. */
   readonly ready: Promise<void>;
-  /** How often it has been started again. */
   readonly restarts: number;
 }
 
 const backoff: BackoffOptions = { baseMs: 1000, maxMs: 60_000 };
-/** A part that ran for this long has earned a quick restart. */
+/** After a run of this length the backoff starts anew. */
 const steadyMs = 60_000;
 
 /**
  * Keeps a part running:
  *
- *     start ─► ready ─► runs ─► fails, also before it is ready: dispose, wait 1 s to 60 s ─┐
- *       ▲────────────────────────────────────────────────────────────────── start again ───┘
+ *     start ─► ready ─► runs ─► fails, at any time: dispose, wait 1 s to 60 s ─┐
+ *       ▲──────────────────────────────────────────────────── restart ─────────┘
  */
 export function supervise(options: SuperviseOptions): SupervisedPart {
   const { log, clock = systemClock, random = Math.random } = options;
   const stop = new AbortController();
   const ready = Promise.withResolvers<void>();
   let current: RunningPart | undefined;
-  let trouble = 'it is starting';
+  let problem = 'the part is starting';
   let restarts = 0;
 
   const runOnce = async (): Promise<void> => {
@@ -47,7 +46,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       const failed = current.failed ?? new Promise<never>(() => undefined);
       await Promise.race([current.ready, failed, stopped.promise]);
       if (stop.signal.aborted) return;
-      trouble = '';
+      problem = '';
       ready.resolve();
       await Promise.race([failed, stopped.promise]);
     } finally {
@@ -63,18 +62,18 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       try {
         await runOnce();
       } catch (error) {
-        if (stop.signal.aborted) return log.error({ err: error }, 'the part did not stop well');
+        if (stop.signal.aborted) return log.error({ err: error }, 'part failed to stop');
         ready.reject(error);
         failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
         const waitMs = Math.round(backoffMs(backoff, failures, random));
-        trouble = `it failed and is started again: ${messageOf(error)}`;
-        log.error({ err: error, waitMs }, 'the part failed: it is started again');
+        problem = `the part failed and is restarted: ${messageOf(error)}`;
+        log.error({ err: error, waitMs }, 'part failed, retrying');
         await sleep(clock, waitMs, stop.signal);
         restarts++;
       }
     }
   };
-  // Nobody has to wait for it: who does not is told by `problems`.
+  // Callers that do not wait for readiness read `problems` instead.
   ready.promise.catch(() => undefined);
   const running = run();
   return {
@@ -87,7 +86,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
     },
     problems() {
       const own = current?.problems() ?? [];
-      return own.length > 0 || trouble === '' ? own : [trouble];
+      return own.length > 0 || problem === '' ? own : [problem];
     },
     async [Symbol.asyncDispose]() {
       stop.abort();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../client/testing/clocks.ts';
-import { settledText, settleMs } from './stable-file.ts';
+import { stableText, settleMs } from './stable-file.ts';
 
 /** Runs through what a file says, each for some time, and gives what counts. */
 async function settle(
@@ -14,7 +14,7 @@ async function settle(
     reads++;
     return text;
   };
-  const settled = settledText(read, known, clock);
+  const settled = stableText(read, known, clock);
   for (const [next, forMs] of said) {
     text = next;
     await clock.advance(forMs);

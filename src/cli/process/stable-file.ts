@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 
-/** What a file says counts when it has said so for this long. */
+/** How long a file has to stay unchanged before its content is used. */
 export const settleMs = 50;
 
-/** What a file says now; undefined: it is away. */
+/** Reads a file; undefined: it does not exist. */
 export type ReadText = () => Promise<string | undefined>;
 
 /** Reads a file that another program writes. */
@@ -15,16 +15,16 @@ export const textOf =
     readFile(path, 'utf8').catch(() => undefined);
 
 /**
- * What a file says once it is whole: one that is written in place is empty for a moment, and nothing is what everything
- * is by default. What is `known` already needs no second look.
+ * The content of a file once it is complete: a file that is written in place is empty for a moment. Content that equals
+ * `last` is returned without a second read.
  */
-export async function settledText(
+export async function stableText(
   read: ReadText,
-  known: string | undefined,
+  last: string | undefined,
   clock: Clock = systemClock,
 ): Promise<string | undefined> {
   let text = await read();
-  for (let before; text !== known && text !== before;) {
+  for (let before; text !== last && text !== before;) {
     before = text;
     await new Promise<void>((resolve) => void clock.after(settleMs, resolve));
     text = await read();

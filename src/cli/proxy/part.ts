@@ -2,70 +2,68 @@ import { descriptorShare } from '../../machine/descriptors.ts';
 import { defaultTableName } from '../../proxy/nftables/table-name.ts';
 import type { ProxyOptions } from '../../proxy/options.ts';
 import { UsageError } from '../errors.ts';
-import type { LoadPart, Part, PartAction, UpCluster } from '../part/part.ts';
-import { outputFlag, proxyFlags } from './flags.ts';
-import { healthPlacesOf, proxyOptionsOf } from './options.ts';
+import { outputFlag } from '../options/flags.ts';
+import type { LoadPart, Part, UpCluster } from '../part/part.ts';
+import { indexOf } from '../part/part.ts';
+import { cleanupFlags, healthAddressesOf, proxyFlags, proxyOptionsOf, routeFlags } from './options.ts';
 
-/** `fairlead proxy`: makes connections to the addresses of Services arrive. */
+/** `fairlead proxy`: routes connections to Services. */
 export const part: Part = {
   name: 'proxy',
-  description: 'Make connections to the addresses of Services and imports arrive, on this node.',
-  example: `  fairlead proxy --kubeconfig proxy.kubeconfig --proxy-mode nftables
-  fairlead proxy routes shop/web --proxy-mode userspace`,
-  flags: [...proxyFlags, outputFlag],
-  health: healthPlacesOf,
+  description: 'Route connections to the addresses of Services and imports on this node.',
+  examples: [
+    'fairlead proxy --kubeconfig proxy.kubeconfig --proxy-mode nftables',
+    'fairlead proxy routes shop/web --proxy-mode userspace',
+  ],
+  flags: proxyFlags,
+  health: healthAddressesOf,
   actions: {
     routes: {
       usage: '[NAMESPACE[/NAME]]',
-      summary: 'what is routed on this node, and why an endpoint is used or not',
+      summary: 'print the routes of this node, and why endpoints are used or not',
+      examples: ['fairlead proxy routes shop/web', 'fairlead proxy routes shop -o json'],
+      flags: [...routeFlags, outputFlag],
       run: async (call) => (await import('./routes.ts')).routes(call),
     },
     cleanup: {
-      usage: '',
-      summary: 'remove what a proxy in this mode left behind on this machine',
+      summary: 'remove the rules that a proxy left on this machine',
+      examples: ['fairlead proxy cleanup --proxy-mode nftables'],
+      flags: cleanupFlags,
+      isOffline: true,
       run: async ({ settings, streams }) => {
         const { cleanupProxy } = await import('../../proxy/proxy.ts');
         const { Registry } = await import('prom-client');
-        const { createLog } = await import('../process/log.ts');
+        const { openLog, readLogOptions } = await import('../process/log.ts');
         const options = proxyOptionsOf(settings);
-        await cleanupProxy({ log: await createLog('warn'), metrics: new Registry() }, options);
-        streams.out(`nothing of a proxy in mode ${options.mode} is left\n`);
+        using opened = await openLog(readLogOptions(settings, 'warn'));
+        await cleanupProxy({ log: opened.log, metrics: new Registry() }, options);
+        streams.out(`removed everything of a proxy in mode ${options.mode}\n`);
         return 0;
       },
     },
-  } satisfies Record<string, PartAction>,
+  },
   alone: (settings) => load(proxyOptionsOf(settings, descriptorShare('alone'))),
   inUp(cluster) {
     const { settings = new Map() } = cluster;
-    const given = saidByUp.find((name) => settings.has(name));
+    const given = setByUp.find((name) => settings.has(name));
     if (given !== undefined) {
       throw new UsageError(`"${given}" under "proxy" is for \`fairlead proxy\`: up serves health itself`);
     }
     const descriptors = descriptorShare('proxy', cluster.all?.length);
-    return load({ ...ownPlaces(cluster), ...proxyOptionsOf(withDefaults(settings, cluster), descriptors) });
+    const options = proxyOptionsOf(withDefaults(settings, cluster), descriptors);
+    return load({ healthCheckHost: nodeAddress(cluster), ...options });
   },
 };
 
-/** What `up` decides for each of its clusters. */
-const saidByUp = ['healthz-bind-address', 'metrics-bind-address', 'output'];
+/** Flags that `up` sets for each of its clusters. */
+const setByUp = ['healthz-bind-address', 'metrics-bind-address'];
 
-/** Which cluster of `up` it is, from 1. */
-const numberOf = ({ all = [], name }: UpCluster): number =>
-  Math.max(
-    0,
-    all.findIndex((each) => each.name === name),
-  ) + 1;
+/** The address of a cluster as a node: with one each, clusters can use the same node ports. */
+const nodeAddress = (cluster: UpCluster): string => `127.0.0.${indexOf(cluster) + 1}`;
 
-/** The address at which the i-th cluster of `up` is a node: clusters may use the same node ports. */
-const nodeAddress = (cluster: UpCluster): string => `127.0.0.${numberOf(cluster)}`;
-
-/** Clusters of `up` share the machine, so that each but the first has a table of another name. */
+/** The clusters share the tables of the machine. */
 const tableName = (cluster: UpCluster): string =>
-  numberOf(cluster) === 1 ? defaultTableName : `${defaultTableName}-${numberOf(cluster)}`;
-
-const ownPlaces = (cluster: UpCluster): Pick<ProxyOptions, 'healthCheckHost'> => ({
-  healthCheckHost: nodeAddress(cluster),
-});
+  indexOf(cluster) === 0 ? defaultTableName : `${defaultTableName}-${indexOf(cluster) + 1}`;
 
 const withDefaults = (settings: ReadonlyMap<string, readonly string[]>, cluster: UpCluster): typeof settings =>
   new Map([

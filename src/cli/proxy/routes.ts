@@ -5,37 +5,34 @@ import type { Action, Route } from '../../proxy/routes/route.ts';
 import { placeText } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { oneOf, readFlag } from '../options/flags.ts';
-import type { OutputFormat } from '../output.ts';
 import { columns, rendered } from '../output.ts';
 import type { PartAction } from '../part/part.ts';
 import { proxyOptionsOf } from './options.ts';
 
-/** `fairlead proxy routes [NAMESPACE[/NAME]]`: reads the cluster once and tells what is routed on this node, and why. */
+/** `fairlead proxy routes [NAMESPACE[/NAME]]`: reads the cluster once and prints the routes of this node, with the reasons. */
 export const routes: PartAction['run'] = async ({ args, settings, streams, connect }) => {
-  const [filter, ...more] = args;
+  const [filter] = args;
   const [namespace, name, ...rest] = filter?.split('/') ?? [];
-  if (more.length > 0 || rest.length > 0 || namespace === '') {
-    throw new UsageError('expected `fairlead proxy routes [NAMESPACE[/NAME]]`');
+  if (rest.length > 0 || namespace === '' || name === '') {
+    throw new UsageError(`expected NAMESPACE or NAMESPACE/NAME, found ${JSON.stringify(filter)}`);
   }
-  const format = readFlag<OutputFormat>(settings, 'output', oneOf(['json', 'yaml']), 'text');
   const options = proxyOptionsOf(settings);
   using client = await connect();
   const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
-  const isAsked = (owner: string): boolean => name === undefined || owner.endsWith(` ${namespace}/${name}`);
-  const owners = found.owners.filter(({ owner }) => isAsked(owner));
-  const inspection: Inspection = { owners, conflicts: found.conflicts.filter(({ loser }) => isAsked(loser)) };
-  if (filter !== undefined && owners.length === 0) throw new FatalError(nothingOf(namespace, name));
-  streams.out(await rendered(format, plain(inspection), () => lines(inspection, options.nodeName)));
+  const isSelected = (owner: string): boolean => name === undefined || owner.endsWith(` ${namespace}/${name}`);
+  const owners = found.owners.filter(({ owner }) => isSelected(owner));
+  const inspection: Inspection = { owners, conflicts: found.conflicts.filter(({ loser }) => isSelected(loser)) };
+  if (filter !== undefined && owners.length === 0) throw new FatalError(notFound(namespace, name));
+  streams.out(await rendered(settings, plain(inspection), () => lines(inspection, options.nodeName)));
   return 0;
 };
 
-const nothingOf = (namespace = '', name: string | undefined): string =>
+const notFound = (namespace = '', name: string | undefined): string =>
   name === undefined
     ? `there is no Service or import in namespace "${namespace}"`
     : `there is no Service or import "${name}" in namespace "${namespace}"`;
 
-/** Without sets, which JSON does not know. */
+/** The inspection with arrays instead of sets, for JSON. */
 const plain = ({ owners, conflicts }: Inspection): unknown => ({
   owners: owners.map(({ routes: own, ...owner }) => ({
     ...owner,
@@ -78,9 +75,9 @@ function actionText(action: Action): string {
         )
         .join(', ');
     case 'reject':
-      return 'refused: nobody is behind it';
+      return 'rejected: no endpoints';
     case 'drop':
-      return 'silence';
+      return 'dropped';
   }
 }
 
@@ -97,7 +94,7 @@ function useText({ usedAt, usedNearAt, unusedAt }: EndpointReason): 'used' | 'pa
   return usedNearAt.length + unusedAt.length === 0 ? 'used' : 'partly';
 }
 
-/** The addresses at which an endpoint is used, if not at all of them, and why. */
+/** The reason, with the addresses at which an endpoint is used if it is not used at all of them. */
 function reasonText(endpoint: EndpointReason): string {
   const { usedAt, usedNearAt, reason } = endpoint;
   if (useText(endpoint) !== 'partly') return reason;

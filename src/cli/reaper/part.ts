@@ -1,39 +1,48 @@
 import { defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
 import type { ReaperOptions } from '../../multicluster/reaper/reaper.ts';
-import { UsageError } from '../errors.ts';
-import { oneOf, readFlag } from '../options/flags.ts';
-import { parseGoDuration } from '../part/duration.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { readFlag, textOf } from '../options/flags.ts';
+import { durationFrom, oneOf, parseDuration } from '../options/values.ts';
 import type { LoadPart, Part } from '../part/part.ts';
-import type { Flag, Settings } from '../settings.ts';
+
+const lossActions = ['Remove', 'Freeze'] as const;
 
 const flags: readonly Flag[] = [
   {
     name: 'lease-duration',
     value: 'DURATION',
-    description: 'how long a source cluster may be silent whose lease does not say',
+    description: 'how long after its last renewal a source cluster is lost, if its lease has no duration',
     default: `${defaultSourceLeaseMs / 1000}s`,
   },
   {
     name: 'on-controller-loss',
-    value: 'Remove|Freeze',
-    description: 'what becomes of endpoints of other clusters when no lease is renewed any more',
+    value: 'ACTION',
+    description: 'what to do with endpoints of other clusters when no lease is renewed',
+    choices: lossActions,
     default: 'Remove',
   },
-  { name: 'freeze-for', value: 'DURATION', description: 'how long Freeze keeps them; 0s: for good', default: '0s' },
+  {
+    name: 'freeze-for',
+    value: 'DURATION',
+    description: 'how long Freeze keeps these endpoints; 0s for no limit',
+    default: '0s',
+  },
   {
     name: 'cluster-id',
     value: 'ID',
-    description: 'which cluster of the set this is',
+    description: 'ID of this cluster in the set',
     default: 'its ClusterProperty cluster.clusterset.k8s.io',
   },
 ];
 
-/** `fairlead reaper`: removes what came from clusters that are lost. */
+/** `fairlead reaper`: removes the endpoints of lost clusters. */
 export const part: Part = {
   name: 'reaper',
-  description: 'Remove imported endpoints of clusters that are no longer heard of. One runs in every cluster of a set.',
-  example: `  fairlead reaper --kubeconfig reaper.kubeconfig
-  fairlead reaper --context east --on-controller-loss Freeze --freeze-for 10m`,
+  description: 'Remove imported endpoints of clusters whose leases have expired. Every cluster of a set runs one.',
+  examples: [
+    'fairlead reaper --kubeconfig reaper.kubeconfig',
+    'fairlead reaper --context east --on-controller-loss Freeze --freeze-for 10m',
+  ],
   health: 10_359,
   flags,
   alone: (settings) => load(readOptions(settings)),
@@ -48,18 +57,12 @@ const load =
   };
 
 function readOptions(settings: Settings): ReaperOptions {
-  const durationMs = readFlag(settings, 'lease-duration', parseDuration, defaultSourceLeaseMs);
-  const freezeMs = readFlag(settings, 'freeze-for', parseGoDuration, 0);
+  const durationMs = readFlag(settings, 'lease-duration', durationFrom(1000, '1s'), defaultSourceLeaseMs);
+  const freezeMs = readFlag(settings, 'freeze-for', parseDuration, 0);
   return {
-    own: settings.get('cluster-id')?.at(-1),
+    own: textOf(settings, 'cluster-id'),
     probeTimes: probeTimesOf(durationMs),
-    onControllerLoss: readFlag(settings, 'on-controller-loss', oneOf(['Remove', 'Freeze']), 'Remove'),
+    onControllerLoss: readFlag(settings, 'on-controller-loss', oneOf(lossActions), 'Remove'),
     ...(freezeMs > 0 ? { freezeMs } : {}),
   };
-}
-
-function parseDuration(text: string): number {
-  const ms = parseGoDuration(text);
-  if (ms < 1000) throw new UsageError('expected at least 1s');
-  return ms;
 }

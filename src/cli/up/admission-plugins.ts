@@ -1,7 +1,7 @@
 import type { AdmissionPlugins, PluginName } from '../../server/admission/plugins.ts';
 import { defaultPlugins, pluginNames } from '../../server/admission/plugins.ts';
 import { UsageError } from '../errors.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
 
 /** Reads `--enable-admission-plugins` and `--disable-admission-plugins`. Messages begin as kube-apiserver's do. */
 export function readAdmissionPlugins(settings: Settings): AdmissionPlugins {

@@ -8,27 +8,28 @@ import { partUser } from '../../server/access/identity/users.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 import type { StartPart } from '../part/part.ts';
+import type { Settings } from '../options/flags.ts';
+import type { PartEntry, PartName } from '../parts.ts';
 import { parts as registered } from '../parts.ts';
-import type { Settings } from '../settings.ts';
 import type { ClusterOptions } from './options.ts';
-import type { PartName } from './parts.ts';
 import type { RunningServer } from './servers.ts';
 
-/** A part whose code is there, and the cluster it is for. */
+/** A part whose code is imported, for one cluster. */
 export interface LoadedPart {
   readonly name: PartName;
   readonly cluster: string;
   readonly start: StartPart;
 }
 
-/** Loads the code of the parts, for every cluster. The server's start goes on meanwhile. */
+/** Imports the code of the parts for every cluster, while the servers start. */
 export async function loadParts(
   names: readonly PartName[],
   clusters: readonly ClusterOptions[],
   { gates, settings }: { readonly gates: Gates; readonly settings: ReadonlyMap<string, Settings> },
 ): Promise<readonly LoadedPart[]> {
   const loading = names.map(async (name) => {
-    const part = await registered[name]?.load();
+    const entries: Readonly<Partial<Record<PartName, PartEntry>>> = registered;
+    const part = await entries[name]?.load();
     if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
     return Promise.all(
       (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (cluster) => ({
@@ -53,12 +54,12 @@ export class ClusterParts {
     this.#log = log;
   }
 
-  /** Lets parts that are started from now on reach these clusters. */
-  know(servers: readonly RunningServer[]): void {
+  /** Sets the clusters that parts can connect to, before they are started. */
+  setServers(servers: readonly RunningServer[]): void {
     for (const server of servers) this.#servers.set(server.cluster.name, server);
   }
 
-  /** Starts the parts of a cluster as users of its server; the stack stops them, before the server if that came first. */
+  /** Starts the parts of a cluster as users of its server; the stack stops them. */
   start(server: RunningServer, parts: readonly LoadedPart[], stack: AsyncDisposableStack): void {
     const { name: cluster } = server.cluster;
     const instances = parts
@@ -79,22 +80,22 @@ export class ClusterParts {
     this.#instances.set(cluster, instances);
   }
 
-  /** Resolves when every part has seen everything and does its work, or has failed once: it is started again then. */
+  /** Resolves when every part is ready or has failed once and is restarted. */
   async ready(): Promise<void> {
     await Promise.allSettled([...this.#instances.values()].flat().map(({ ready }) => ready));
   }
 
-  /** What runs in a cluster, and what keeps it from its work. */
+  /** The parts of a cluster with their problems. */
   states(cluster: string): readonly { readonly name: string; readonly problems: readonly string[] }[] {
     return this.#of(cluster).map((instance) => ({ name: instance.name, problems: instance.problems() }));
   }
 
-  /** Where the DNS server of a cluster answers, if it does. */
+  /** The address of the DNS server of a cluster, if it listens. */
   dns(cluster: string): { readonly address: string; readonly port: number } | undefined {
     return this.#of(cluster).find(({ name }) => name === 'dns')?.listens?.[0];
   }
 
-  /** The metrics of a cluster's parts, printed. */
+  /** The metrics of a cluster's parts as text. */
   async metrics(cluster: string): Promise<string> {
     const registries = this.#of(cluster).flatMap((instance) => instance.registries());
     return registries.length === 0 ? '' : `\n${await printMetrics(registries)}`;
@@ -112,7 +113,7 @@ export class ClusterParts {
   }
 }
 
-/** The way of a part to a server of this process, as the user that the part is. */
+/** A transport to a server of this process, as the user of the part. */
 function connect(server: RunningServer, part: string): Transport {
   const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
   return retrying(inProcess((request) => server.handle(request, user)));

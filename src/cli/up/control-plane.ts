@@ -20,12 +20,13 @@ import { holdDataDirectory } from './data-directory.ts';
 import { openEncryption } from './encryption.ts';
 import { kubeconfig } from './kubeconfig.ts';
 import type { ClusterOptions, ServerOptions } from './options.ts';
-import type { PartName } from './parts.ts';
+import type { PartName } from '../parts.ts';
 import type { RunningServer } from './servers.ts';
 import { returnMemoryWhenIdle } from '../process/idle-memory.ts';
 import { openCluster, startCluster } from './servers.ts';
 import { listenForStop } from '../process/signals.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../options/flags.ts';
+import { textOf } from '../options/flags.ts';
 import type { State } from './state.ts';
 import { publishState } from './publish-state.ts';
 
@@ -33,34 +34,34 @@ export interface ControlPlaneOptions extends ServerOptions {
   readonly clusters: readonly ClusterOptions[];
   /** The parts to run in each cluster beside its server. */
   readonly parts: readonly PartName[];
-  /** Part → what the configuration file says of it. */
+  /** Part → its section of the configuration file. */
   readonly partSettings?: ReadonlyMap<string, Settings>;
   readonly certificateNames?: { readonly dns: readonly string[]; readonly ips: readonly string[] };
-  /** The flag that moves a taken port. */
+  /** The flag that changes the ports, for errors. */
   readonly portFlag: string;
 }
 
-/** A control plane that answers. */
+/** A running control plane. */
 export interface ControlPlane {
   readonly directory: DataDirectory;
   readonly state: State;
-  /** A way to the server of a cluster, as its administrator. */
+  /** A transport to the server of a cluster, as its administrator. */
   readonly connect: (cluster: string) => Transport;
-  /** Milliseconds from the start of the process until it answered. */
+  /** Milliseconds from the start of the process until it was ready. */
   readonly readyMs: number;
 }
 
 /**
- * Runs a control plane until a signal asks it to stop: hold the directory, make certificates, start servers, write
- * the kubeconfig, start the other parts, call `prepare`, write state.json, print the report that `prepare` returned, wait,
- * and undo it all in reverse. The result is the exit code.
+ * Runs a control plane until SIGINT or SIGTERM, and returns the exit code. In this order, undone in reverse: lock the data
+ * directory, issue certificates, start the servers, write the kubeconfig, start the parts, call `prepare`, write
+ * state.json, print the report that `prepare` returned.
  */
 export async function runControlPlane(
   options: ControlPlaneOptions,
   { prepare, out }: { readonly prepare: (plane: ControlPlane) => Promise<string>; readonly out: Streams['out'] },
 ): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
-  using running = await longRunning(options.logLevel, options.clusters.length);
+  using running = await longRunning(options.log, options.clusters.length);
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
   const { servers, parts } = await startServers(options, directory, { running, stack });
@@ -73,10 +74,12 @@ export async function runControlPlane(
   stack.use(await publishState(directory, state));
   out(report);
   stack.use(returnMemoryWhenIdle());
-  flushCompileCache(); // at exit it would be too late for a process that is killed
+  flushCompileCache(); // a process that is killed would not write it at exit
   await firstOf(stop.requested, directory.lost);
   if (!directory.lost.aborted) return 0;
-  throw new FatalError(`lost the lock of data directory ${directory.path}: it was removed or replaced while in use`);
+  throw new FatalError(
+    `lost the lock of data directory ${directory.path}: the directory was removed or replaced while in use`,
+  );
 }
 
 async function startServers(
@@ -144,12 +147,12 @@ async function startServers(
       },
     }),
   );
-  parts.know(servers);
+  parts.setServers(servers);
   for (const server of servers) parts.start(server, loaded, stack);
   return { servers, parts };
 }
 
-/** Waits for all before it fails, so that what did start is known to the stack that closes it. */
+/** Waits for all promises before it fails, so that everything that was started is on the stack that closes it. */
 async function allOrFirstError<T extends readonly unknown[] | []>(
   promises: T,
 ): Promise<{ -readonly [Key in keyof T]: Awaited<T[Key]> }> {
@@ -157,7 +160,7 @@ async function allOrFirstError<T extends readonly unknown[] | []>(
   return Promise.all(promises);
 }
 
-/** The administrator, as the certificate in the kubeconfig names them. */
+/** The user of the certificate in the kubeconfig. */
 const administrator = { name: 'kubernetes-admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
 const connectTo =
@@ -183,10 +186,10 @@ const stateOf = (servers: readonly RunningServer[], parts: ClusterParts, zones: 
   pid: process.pid,
 });
 
-/** What the DNS servers answer for, as their settings have it. */
+/** The zones of the DNS servers. */
 const zonesOf = (settings: Settings = new Map()): readonly string[] =>
   ['cluster', 'supercluster', 'clusterset']
-    .map((zone) => settings.get(`${zone}-domain`)?.at(-1) ?? `${zone}.local`)
+    .map((zone) => textOf(settings, `${zone}-domain`) ?? `${zone}.local`)
     .filter((zone) => zone !== 'none');
 
 async function readTokens(path: string | undefined): Promise<readonly StaticToken[]> {

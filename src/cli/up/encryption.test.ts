@@ -67,8 +67,8 @@ suite('--encryption-provider-config', () => {
     await until('the next one is read', () => seen.includes(third));
     assert.deepEqual(seen, [second, third]);
     assert.deepEqual(logged, [
-      'the encryption configuration stays as it was: wrong',
-      'the encryption configuration has changed',
+      'encryption configuration not reloaded: the file is invalid',
+      'encryption configuration reloaded',
     ]);
   });
 });

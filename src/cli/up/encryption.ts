@@ -6,44 +6,40 @@ import { messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import { UsageError } from '../errors.ts';
-import { readFlag } from '../options/flags.ts';
-import { parseBoolean } from '../part/boolean.ts';
-import { settledText, textOf } from '../process/stable-file.ts';
-import type { Flag, Settings } from '../settings.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { booleanFlag, readFlag } from '../options/flags.ts';
+import { nonEmpty, parseBoolean } from '../options/values.ts';
+import { stableText, textOf } from '../process/stable-file.ts';
 
 export const encryptionFlags: readonly Flag[] = [
   {
     name: 'encryption-provider-config',
     value: 'FILE',
-    description: 'EncryptionConfiguration: the resources to encrypt in the store, and their keys',
+    description: 'file of an EncryptionConfiguration: the resources to encrypt in the store, and their keys',
   },
   {
     name: 'encryption-provider-config-automatic-reload',
-    value: 'true|false',
+    ...booleanFlag,
     description: 'reload the encryption configuration when the file changes',
-    bare: 'true',
-    default: 'false',
   },
 ];
 
-/** What the flags ask for. */
 export interface EncryptionOptions {
   readonly path: string;
   readonly reloads: boolean;
 }
 
-/** Undefined: nothing is encrypted. */
+/** Reads the flags; undefined: nothing is encrypted. */
 export function readEncryption(settings: Settings): EncryptionOptions | undefined {
-  const path = settings.get('encryption-provider-config')?.at(-1);
+  const path = readFlag<string | undefined>(settings, 'encryption-provider-config', nonEmpty('a path'), undefined);
   const reloads = readFlag(settings, 'encryption-provider-config-automatic-reload', parseBoolean, false);
-  if (path === '') throw new UsageError('--encryption-provider-config: expected a path');
   if (path !== undefined) return { path, reloads };
   // As kube-apiserver refuses it.
   if (reloads) throw new UsageError('--encryption-provider-config-automatic-reload needs --encryption-provider-config');
   return undefined;
 }
 
-/** Reads the configuration, and follows it if that is asked for until the stack is disposed. */
+/** Reads the configuration, and reloads it until the stack is disposed if the flag says so. */
 export async function openEncryption(
   options: EncryptionOptions | undefined,
   log: Logger,
@@ -67,7 +63,7 @@ export async function openEncryption(
 
 export interface FollowEncryptionOptions {
   readonly path: string;
-  /** What it was read as. */
+  /** The content at the start. */
   readonly text: string;
   readonly encryption: Pick<Encryption, 'reload'>;
   readonly log: Pick<Logger, 'info' | 'error'>;
@@ -79,17 +75,17 @@ export interface FollowEncryptionOptions {
 export function followEncryption(options: FollowEncryptionOptions): AsyncDisposable {
   const { path, encryption, log, everyMs = 10_000 } = options;
   const readText = textOf(path);
-  let known = options.text;
+  let lastText = options.text;
   const reload = async (): Promise<void> => {
-    const text = await settledText(readText, known);
+    const text = await stableText(readText, lastText);
     // A missing file is being replaced.
-    if (text === undefined || text === known) return;
-    known = text;
+    if (text === undefined || text === lastText) return;
+    lastText = text;
     try {
       await encryption.reload(text, Date.now());
-      log.info({ file: path }, 'the encryption configuration has changed');
+      log.info({ file: path }, 'encryption configuration reloaded');
     } catch (error) {
-      log.error({ file: path }, `the encryption configuration stays as it was: ${messageOf(error)}`);
+      log.error({ file: path, reason: messageOf(error) }, 'encryption configuration not reloaded: the file is invalid');
     }
   };
   let reloading = Promise.resolve();

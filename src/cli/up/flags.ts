@@ -1,19 +1,22 @@
 import { defaultPlugins, pluginNames } from '../../server/admission/plugins.ts';
-import type { Flag } from '../settings.ts';
+import { partNames } from '../parts.ts';
+import { featureGatesFlag } from '../options/feature-gates.ts';
+import type { Flag } from '../options/flags.ts';
+import { booleanFlag } from '../options/flags.ts';
+import { logFlags } from '../process/log.ts';
 import { encryptionFlags } from './encryption.ts';
 import { limitFlags } from './limit-flags.ts';
-import { builtParts, partNames } from './parts.ts';
+import { proxyModes, storeKinds } from './options.ts';
 
-/** Flags of every command that runs an API server, spelled as kube-apiserver spells them. */
+/** Flags of every command that runs an API server, named as in kube-apiserver where it has them. */
 export const serverFlags: readonly Flag[] = [
   {
     name: 'data-dir',
     value: 'DIR',
-    description: 'store, certificates, kubeconfig and state.json',
+    description: 'directory of the store, certificates, kubeconfig and state.json',
     default: '.fairlead',
   },
-  { name: 'store', value: 'KIND', description: 'sqlite or memory; etcd (not yet)', default: 'sqlite' },
-  { name: 'etcd', value: 'URL,...', description: 'etcd servers, for --store etcd (not yet)' },
+  { name: 'store', value: 'KIND', description: 'kind of the store', choices: storeKinds, default: 'sqlite' },
   {
     name: 'quota-backend-bytes',
     value: 'N',
@@ -22,84 +25,86 @@ export const serverFlags: readonly Flag[] = [
   },
   {
     name: 'accept-data-loss',
-    value: 'true|false',
+    ...booleanFlag,
     description: 'for one start: open a store that lost acknowledged writes, and delete its damaged records',
-    bare: 'true',
-    default: 'false',
   },
   {
     name: 'service-node-port-range',
     value: 'FROM-TO',
-    description: 'ports for NodePort Services; also FROM+MORE, or one port',
+    description: 'ports of NodePort Services; also FROM+COUNT, or one port',
     default: '30000-32767',
   },
-  { name: 'token-auth-file', value: 'FILE', description: 'CSV of token,user,uid,"group1,group2"' },
+  { name: 'token-auth-file', value: 'FILE', description: 'static tokens: CSV of token,user,uid,"group1,group2"' },
   {
     name: 'service-account-issuer',
     value: 'URL',
-    description: 'who makes the tokens of service accounts',
+    description: 'issuer of service account tokens',
     default: 'https://kubernetes.default.svc.cluster.local',
   },
   {
     name: 'enable-admission-plugins',
     value: 'NAME,...',
-    description: `admission plugins to enable in addition to the default ones: ${pluginNames.join(', ')}`,
+    description: `admission plugins to enable, of ${pluginNames.join(', ')}`,
     repeatable: true,
     default: [...defaultPlugins].join(', '),
   },
   {
     name: 'disable-admission-plugins',
     value: 'NAME,...',
-    description: 'admission plugins to disable that are enabled by default',
+    description: 'admission plugins to disable',
     repeatable: true,
   },
   ...encryptionFlags,
   ...limitFlags,
-  { name: 'feature-gates', value: 'A=true,...', description: 'see `fairlead gates`', repeatable: true },
-  { name: 'log-level', value: 'LEVEL', description: 'trace, debug, info, warn, error or silent', default: 'warn' },
+  featureGatesFlag,
+  ...logFlags('warn'),
 ];
-
-const unbuilt = partNames.filter((name) => !builtParts.has(name)).join(', ');
 
 /** The flags of `up`. */
 export const upFlags: readonly Flag[] = [
-  { name: 'cluster', value: 'NAME', description: 'a cluster to run', repeatable: true, default: 'east and west' },
+  {
+    name: 'cluster',
+    value: 'NAME',
+    description: 'name of a cluster to run',
+    repeatable: true,
+    default: 'east and west',
+  },
   {
     name: 'service-cluster-ip-range',
     value: 'CIDR[@NAME]',
-    description: 'cluster IPs, one CIDR or an IPv4,IPv6 pair, of every cluster or of one',
+    description: 'range of cluster IPs: one CIDR or an IPv4,IPv6 pair, for every cluster or for one',
     repeatable: true,
     default: '127.64.0.0/16, 127.65.0.0/16, …',
   },
   {
     name: 'apply',
     value: 'PATH[@NAME]',
-    description: 'manifests, a file or a directory, to apply to every cluster or to one',
+    description: 'file or directory of manifests to apply to every cluster or to one',
     repeatable: true,
   },
   {
     name: 'demo',
-    value: 'true|false',
-    description: 'start some Pods as processes of this machine, Services before them, and say what to try',
-    bare: 'true',
-    default: 'false',
+    ...booleanFlag,
+    description: 'create Services with Pods that are processes of this machine, and print commands to try',
   },
   {
     name: 'parts',
     value: 'LIST',
-    description: `which parts to run: ${[...builtParts].join(', ')}; ${unbuilt} (not yet)`,
+    description: `parts to run, of ${partNames.join(', ')}`,
     default: 'all',
   },
   {
     name: 'proxy',
     value: 'KIND',
-    description: 'what makes connections arrive: userspace, nftables or none',
+    description: 'mode of the proxy',
+    choices: proxyModes,
     default: 'userspace',
   },
   {
     name: 'port-base',
     value: 'N',
-    description: 'API at N and up, DNS at N+100 and up, dashboard (not yet) at N+200; 0: any free',
+    description: 'API servers listen on N and up, DNS servers on N+100 and up; 0 for any free port',
+    default: 'API 6443 and up, DNS 1053 and up',
   },
   ...serverFlags,
 ];

@@ -2,44 +2,54 @@ import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
 import type { AuditOptions } from '../../server/audit/options.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import { UsageError } from '../errors.ts';
-import { flagError, oneOf, readFlag, sectionOf } from '../options/flags.ts';
-import type { LogLevel } from '../process/log.ts';
-import { logLevels } from '../process/log.ts';
-import { parseBoolean } from '../part/boolean.ts';
-import { readAdmissionPlugins } from './admission-plugins.ts';
 import { overlap, parseServiceRanges } from '../options/cidr.ts';
-import { parseClusterName, splitTarget } from '../options/cluster-name.ts';
 import type { GateSettings } from '../options/feature-gates.ts';
-import { parseFeatureGates } from '../options/feature-gates.ts';
-import type { PortRange } from '../options/ports.ts';
-import { parsePortRange } from '../options/ports.ts';
-import type { Settings } from '../settings.ts';
+import { readFeatureGates } from '../options/feature-gates.ts';
+import type { Settings } from '../options/flags.ts';
+import { flagError, readFlag, readFlags, sectionOf } from '../options/flags.ts';
+import type { PortRange } from '../options/values.ts';
+import {
+  countBetween,
+  nonEmpty,
+  oneOf,
+  parseBoolean,
+  parseClusterName,
+  parsePort,
+  parsePortRange,
+  splitTarget,
+} from '../options/values.ts';
+import type { PartName } from '../parts.ts';
+import { partNames } from '../parts.ts';
+import type { LogOptions } from '../process/log.ts';
+import { readLogOptions } from '../process/log.ts';
+import { readAdmissionPlugins } from './admission-plugins.ts';
 import type { EncryptionOptions } from './encryption.ts';
 import { readEncryption } from './encryption.ts';
-import { countFrom, readAudit, readLimits } from './limit-flags.ts';
-import type { PartName } from './parts.ts';
-import { builtParts, parseParts, partNames } from './parts.ts';
-import { defaultPorts, parsePortBase } from './ports.ts';
-import { defaultRanges, loopbackEndpoints, mostClusters } from './ranges.ts';
+import { readAudit, readLimits } from './limit-flags.ts';
+import { defaultDataDir } from './stored-clusters.ts';
+import { defaultRanges, loopbackEndpoints, maxClusters } from './ranges.ts';
 
 /** One API server of a control plane. */
 export interface ClusterOptions {
   readonly name: string;
   readonly listen: { readonly host: string; readonly port: number };
-  /** The address that clients are told; default: where it listens. */
+  /** The address for clients; default: the one it listens on. */
   readonly advertise?: string;
-  /** Where its DNS server answers, if it has one. */
+  /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
   readonly serviceCidrs: readonly string[];
-  /** Where its supercluster IPs are, if it is in a set. */
+  /** The range of its supercluster IPs, if it is in a set. */
   readonly superclusterCidrs?: readonly string[];
   /** Loopback ranges that endpoints may use; none in production. */
   readonly loopbackEndpoints: readonly string[];
 }
 
-export type StoreKind = 'memory' | 'sqlite';
+export const storeKinds = ['sqlite', 'memory'] as const;
+export type StoreKind = (typeof storeKinds)[number];
 
-/** What every command that runs API servers needs. */
+export const proxyModes = ['userspace', 'nftables', 'none'] as const;
+
+/** The options of every command that runs API servers. */
 export interface ServerOptions {
   readonly dataDir: string;
   readonly store: StoreKind;
@@ -54,60 +64,50 @@ export interface ServerOptions {
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
   readonly gates: GateSettings;
-  readonly logLevel: LogLevel;
+  readonly log: LogOptions;
 }
 
 export interface UpOptions extends ServerOptions {
-  /** Part → what the configuration file says of it. */
+  /** Part → its section of the configuration file. */
   readonly partSettings: ReadonlyMap<string, Settings>;
   readonly clusters: readonly ClusterOptions[];
   readonly parts: ReadonlySet<PartName>;
-  /** Fills the clusters with something to try. */
+  /** Creates the Services and Pods of the demo. */
   readonly demo: boolean;
-  readonly proxy: 'userspace' | 'nftables' | 'none';
-  /** Parts that were asked for by name and cannot run yet. */
-  readonly missing: readonly PartName[];
+  readonly proxy: (typeof proxyModes)[number];
   /** Manifests to apply; `cluster` undefined: to all. */
   readonly apply: readonly { readonly path: string; readonly cluster: string | undefined }[];
 }
 
 const host = '127.0.0.1';
 
-/** What a new cluster needs, and some objects of the largest size. */
+/** Room for the objects of a new cluster, and some objects of the largest size. */
 const minQuotaBytes = 16 * 1024 * 1024;
 
-/** The flags that every command with an API server has. */
+/** Reads the flags of every command with an API server. */
 export function readServerOptions(settings: Settings): ServerOptions {
-  const gates = settings.get('feature-gates')?.join(',') ?? '';
-  if (settings.has('etcd') && settings.get('store')?.at(-1) !== 'etcd') {
-    throw new UsageError('--etcd needs --store etcd: without it nothing would be kept there');
-  }
   return {
-    dataDir: readFlag(settings, 'data-dir', nonEmpty, '.fairlead'),
-    store: readFlag(settings, 'store', parseStore, 'sqlite'),
-    quotaBytes: readFlag<number | undefined>(settings, 'quota-backend-bytes', countFrom(minQuotaBytes), undefined),
+    dataDir: readFlag(settings, 'data-dir', parsePath, defaultDataDir),
+    store: readFlag(settings, 'store', oneOf(storeKinds), 'sqlite'),
+    quotaBytes: readFlag<number | undefined>(settings, 'quota-backend-bytes', countBetween(minQuotaBytes), undefined),
     acceptDataLoss: readFlag(settings, 'accept-data-loss', parseBoolean, false),
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
-    tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', nonEmpty, undefined),
+    tokenFile: readFlag<string | undefined>(settings, 'token-auth-file', parsePath, undefined),
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
     admissionPlugins: readAdmissionPlugins(settings),
     encryption: readEncryption(settings),
     limits: readLimits(settings),
     audit: readAudit(settings),
-    gates: flagError('feature-gates', gates, () => parseFeatureGates(gates)),
-    logLevel: readFlag(settings, 'log-level', oneOf(logLevels), 'warn'),
+    gates: readFeatureGates(settings),
+    log: readLogOptions(settings, 'warn'),
   };
 }
 
-/** The flags of `up`, checked and with defaults. */
+/** Reads the flags of `up`. */
 export function readUpOptions(settings: Settings): UpOptions {
   const names = clusterNames(settings);
   const parts = readFlag(settings, 'parts', parseParts, new Set(partNames));
-  const proxy = readFlag(settings, 'proxy', oneOf(['userspace', 'nftables', 'none']), 'userspace');
-  const named = [
-    ...(settings.has('parts') ? parts : []),
-    ...(settings.has('proxy') && proxy !== 'none' ? ['proxy'] : []),
-  ];
+  const proxy = readFlag(settings, 'proxy', oneOf(proxyModes), 'userspace');
   return {
     ...readServerOptions(settings),
     partSettings: new Map(partNames.map((name) => [name, partSection(name, settings, proxy)])),
@@ -115,15 +115,14 @@ export function readUpOptions(settings: Settings): UpOptions {
     parts: proxy === 'none' ? parts.difference(new Set<PartName>(['proxy'])) : parts,
     proxy,
     demo: readFlag(settings, 'demo', parseBoolean, false),
-    missing: partNames.filter((name) => named.includes(name) && !builtParts.has(name)),
-    apply: (settings.get('apply') ?? []).map((text) => {
-      const { value, cluster } = flagError('apply', text, () => splitTarget(text, names));
-      return { path: flagError('apply', text, () => nonEmpty(value)), cluster };
+    apply: readFlags(settings, 'apply', (text) => {
+      const { value, cluster } = splitTarget(text, names);
+      return { path: parsePath(value), cluster };
     }),
   };
 }
 
-/** What is said of a part: for the proxy also by the flag of its mode, which is above the file. */
+/** The section of a part; for the proxy with `--proxy`, which takes precedence over the file. */
 function partSection(name: PartName, settings: Settings, proxy: UpOptions['proxy']): Settings {
   const section = sectionOf(settings, name);
   if (name !== 'proxy' || proxy === 'none' || (section.has('proxy-mode') && !settings.has('proxy'))) return section;
@@ -131,14 +130,13 @@ function partSection(name: PartName, settings: Settings, proxy: UpOptions['proxy
 }
 
 function clusterNames(settings: Settings): readonly string[] {
-  const given = settings.get('cluster') ?? ['east', 'west'];
-  const names = given.map((text) => flagError('cluster', text, () => parseClusterName(text)));
+  const names = settings.has('cluster') ? readFlags(settings, 'cluster', parseClusterName) : ['east', 'west'];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new UsageError(`cluster "${twice}" is given twice: every --cluster needs its own name`);
   if (names.length === 0) throw new UsageError('no cluster is given: name one with --cluster');
-  if (names.length > mostClusters)
-    throw new UsageError(`${names.length} clusters are given: at most ${mostClusters} fit`);
+  if (names.length > maxClusters)
+    throw new UsageError(`${names.length} clusters are given: the maximum is ${maxClusters}`);
   return names;
 }
 
@@ -164,7 +162,7 @@ function clusterOptions(names: readonly string[], settings: Settings): readonly 
   return clusters;
 }
 
-/** Clusters on one machine share its addresses, so one address cannot be a Service of two of them. */
+/** Clusters on one machine share its addresses, so their ranges must be disjoint. */
 function checkDisjoint(clusters: readonly Pick<ClusterOptions, 'name' | 'serviceCidrs'>[]): void {
   for (const [index, left] of clusters.entries()) {
     for (const right of clusters.slice(index + 1)) {
@@ -180,13 +178,7 @@ function checkDisjoint(clusters: readonly Pick<ClusterOptions, 'name' | 'service
   }
 }
 
-function parseStore(text: string): StoreKind {
-  const kind = oneOf(['memory', 'sqlite', 'etcd'])(text);
-  if (kind === 'etcd') throw new UsageError('the etcd store is not available yet: use sqlite or memory');
-  return kind;
-}
-
-/** An OpenID issuer: others put `/.well-known/openid-configuration` behind it. */
+/** An OpenID issuer: clients append `/.well-known/openid-configuration`. */
 function parseIssuer(text: string): string {
   const url = URL.parse(text);
   const isIssuer = url?.protocol === 'https:' && url.search === '' && url.hash === '';
@@ -194,7 +186,35 @@ function parseIssuer(text: string): string {
   return text;
 }
 
-function nonEmpty(text: string): string {
-  if (text === '') throw new UsageError('expected a path');
-  return text;
+const parsePath = nonEmpty('a path');
+
+/** Reads `--parts server,dns`. The server is required: `up` has no other API server for the parts. */
+function parseParts(text: string): ReadonlySet<PartName> {
+  const parts = new Set<PartName>();
+  for (const word of text.split(',').map((part) => part.trim())) {
+    const name = partNames.find((candidate) => candidate === word);
+    if (name === undefined) throw new UsageError(`unknown part "${word}": the parts are ${partNames.join(', ')}`);
+    parts.add(name);
+  }
+  if (!parts.has('server')) throw new UsageError('"server" is missing: the other parts need it');
+  return parts;
+}
+
+/** The ports of the i-th cluster; 0 is any free port. */
+interface PortPlan {
+  api(cluster: number): number;
+  dns(cluster: number): number;
+}
+
+const defaultPorts: PortPlan = { api: (cluster) => 6443 + cluster, dns: (cluster) => 1053 + cluster };
+const dnsOffset = 100;
+
+/** Reads `--port-base N`: API servers listen on N and up, DNS servers on N+100 and up; 0 for any free port. */
+function parsePortBase(text: string): PortPlan {
+  const base = parsePort(text);
+  if (base === 0) return { api: () => 0, dns: () => 0 };
+  const last = base + dnsOffset + maxClusters;
+  if (last > 65535)
+    throw new UsageError(`ports up to ${last} would be needed: expected at most ${65535 - dnsOffset - maxClusters}`);
+  return { api: (cluster) => base + cluster, dns: (cluster) => base + dnsOffset + cluster };
 }

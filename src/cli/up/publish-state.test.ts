@@ -24,7 +24,7 @@ test('state.json tells when a part is in trouble and when it is well again, and 
     {
       await using _ = await publishState(directory, state, 5);
       assert.deepEqual(told(), []);
-      problems = ['it failed and is started again: bug'];
+      problems = ['the part failed and is restarted: bug'];
       await until('the problem', () => told()?.length === 1);
       problems = [];
       await until('the end of it', () => told()?.length === 0);

@@ -1,12 +1,12 @@
-/** The addresses that a cluster of `up` uses unless told otherwise: all bindable on Linux without any set-up. */
+/** The default ranges of a cluster of `up`. Linux can bind all of their addresses without configuration. */
 export interface DefaultRanges {
   readonly services: string;
   readonly supercluster: string;
   readonly pods: string;
 }
 
-/** How many clusters have a range of their own in 127.0.0.0/8. */
-export const mostClusters = 64;
+/** 127.0.0.0/8 has disjoint ranges for this number of clusters. */
+export const maxClusters = 64;
 
 /** The ranges of the i-th cluster, counted from 0. */
 export const defaultRanges = (index: number): DefaultRanges => ({
@@ -16,8 +16,8 @@ export const defaultRanges = (index: number): DefaultRanges => ({
 });
 
 /**
- * Loopback ranges that endpoints may use. Kubernetes refuses loopback there; these are where the default ranges of the
- * clusters are, and every cluster allows those of all, since an imported Service has endpoints in another cluster.
+ * Loopback ranges that endpoints may use, which Kubernetes rejects: the default ranges of all clusters, since an imported
+ * Service has endpoints in another cluster.
  */
 export const loopbackEndpoints = (clusters: number): readonly string[] =>
   Array.from({ length: clusters }, (_, index) => Object.values(defaultRanges(index))).flat();

@@ -21,7 +21,7 @@ const state: State = {
 };
 
 test('the report says where each thing is and how long it took', () => {
-  const options = { version: '1.2.3', kubeconfig: '/srv/.fairlead/kubeconfig', readyMs: 212.4, colour: false };
+  const options = { version: '1.2.3', kubeconfig: '/srv/.fairlead/kubeconfig', readyMs: 212.4, hasColors: false };
   assert.equal(
     readyReport(state, options),
     `fairlead 1.2.3 ready in 212 ms
@@ -32,18 +32,18 @@ test('the report says where each thing is and how long it took', () => {
   );
   const spaced = readyReport(state, { ...options, kubeconfig: "/home/o'neil/my data/kubeconfig" });
   assert.match(spaced, /export KUBECONFIG='\/home\/o'\\''neil\/my data\/kubeconfig'\n$/);
-  const onTerminal = readyReport(state, { ...options, readyMs: 1234, colour: true });
+  const onTerminal = readyReport(state, { ...options, readyMs: 1234, hasColors: true });
   assert.equal(onTerminal.split('\n', 1)[0], '\u001B[1mfairlead 1.2.3 ready in 1.2 s\u001B[22m');
 });
 
 test('the report names parts that are not ready', () => {
-  const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 212.4, colour: false };
+  const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 212.4, hasColors: false };
   const [east, ...others] = state.clusters;
   assert.ok(east !== undefined);
-  const parts = [{ name: 'dns', problems: ['it failed and is started again: DNS port 127.0.0.1:1053 is in use'] }];
+  const parts = [{ name: 'dns', problems: ['the part failed and is restarted: DNS port 127.0.0.1:1053 is in use'] }];
   assert.match(
     readyReport({ ...state, clusters: [{ ...east, parts }, ...others] }, options),
-    /^  dns of east is not ready: it failed and is started again: DNS port 127\.0\.0\.1:1053 is in use$/m,
+    /^  dns of east is not ready: the part failed and is restarted: DNS port 127\.0\.0\.1:1053 is in use$/m,
   );
 });
 

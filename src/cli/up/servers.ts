@@ -18,38 +18,38 @@ import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import { version } from '../program.ts';
 import { codesOf, FatalError } from '../errors.ts';
-import type { PortRange } from '../options/ports.ts';
+import type { PortRange } from '../options/values.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ClusterOptions, StoreKind } from './options.ts';
 
-/** The folder of the data directory with the keys of tokens, a folder a cluster. */
+/** The folder of the data directory with the keys of service account tokens, one folder for each cluster. */
 export const tokenKeys = 'token-keys';
 
-/** An API server that answers. */
+/** A running API server. */
 export interface RunningServer {
   readonly cluster: ClusterOptions;
   readonly url: string;
-  /** Answers as somebody whom nobody has to check: a part of this process. */
+  /** Handles a request of this process, as the given user without authentication. */
   handle(request: LocalRequest, user: User): Promise<LocalReply>;
-  /** What it shows now. */
+  /** Its current certificate. */
   tls(): KeyPair & { readonly ca: string };
-  /** Goes on with other certificates. */
+  /** Replaces its certificate. */
   renew(pki: Pki): void;
 }
 
-/** A cluster that only lacks a certificate to be served. */
+/** An open store, and the imported code of the server. */
 export interface OpenCluster {
   readonly startServer: typeof startServerType;
   readonly store: Store;
 }
 
-/** What the servers of one control plane share. */
+/** The options that the servers of one control plane share. */
 export interface ServerSetup {
   readonly directory: DataDirectory;
   readonly store: StoreKind;
   /** Bytes a store may hold; undefined: the default. */
   readonly quotaBytes: number | undefined;
-  /** Open stores that have lost acknowledged writes. */
+  /** Opens stores that have lost acknowledged writes. */
   readonly acceptDataLoss: boolean;
   /** Cluster → its certificates. */
   readonly pkis: ReadonlyMap<string, Pki>;
@@ -58,24 +58,24 @@ export interface ServerSetup {
   readonly tokens: readonly StaticToken[];
   readonly admissionPlugins: AdmissionPlugins;
   readonly limits: Partial<LimitOptions>;
-  /** Servers of one process share an event loop, so large requests of all of them take turns. */
+  /** Shared by the servers of one process, which share its event loop. */
   readonly slices: TimeSlicer;
   readonly audit: AuditOptions | undefined;
   readonly encryption: Encryption | undefined;
-  /** How many clusters there are: each of several has an audit log of its own. */
+  /** All clusters: each of several has an audit log of its own. */
   readonly clusters: readonly ClusterOptions[];
-  /** Who makes the tokens of service accounts, if not Kubernetes' name for the server. */
+  /** The issuer of service account tokens; undefined: Kubernetes' default. */
   readonly issuer: string | undefined;
   readonly log: Logger;
-  /** What `/metrics` of a cluster tells beside its server's. */
+  /** Metrics that `/metrics` of a cluster serves in addition to its server's. */
   readonly moreMetrics: (cluster: string) => Promise<string>;
-  /** The flag that moves a taken port, for the error. */
+  /** The flag that changes the port, for errors. */
   readonly portFlag: string;
-  /** Closes what was started, last first. */
+  /** Closes what was started, in reverse order. */
   readonly stack: AsyncDisposableStack;
 }
 
-/** The server's code and a cluster's store, which take longest and need no certificate. The stack closes the store. */
+/** Imports the server and opens a cluster's store, which takes longest and needs no certificate. The stack closes the store. */
 export async function openCluster(
   { name }: ClusterOptions,
   setup: StoreSetup & Pick<ServerSetup, 'stack'>,
@@ -141,7 +141,7 @@ const tlsOf = ({ serving, ca }: Pki): KeyPair & { readonly ca: string } => ({ ..
 const auditOf = ({ name }: ClusterOptions, { audit, clusters }: ServerSetup): AuditOptions | undefined =>
   audit === undefined || clusters.length === 1 ? audit : { ...audit, path: auditPathOfCluster(audit.path, name) };
 
-/** How clients reach a server. */
+/** The URL for clients. */
 function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): string {
   const address = advertise ?? host;
   // It is an address or a host name; Node's test for IPv6 takes tens of milliseconds at its first use.
@@ -181,9 +181,12 @@ function listenError(error: unknown, { name, listen }: ClusterOptions, portFlag:
     });
   }
   if (codes.includes('EADDRNOTAVAIL')) {
-    return new FatalError(`address ${listen.host} for ${where} is not of this machine: ${messageOf(error)}`, {
-      cause: error,
-    });
+    return new FatalError(
+      `address ${listen.host} for ${where} is not an address of this machine: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
   return error;
 }

@@ -1,8 +1,6 @@
-/** What `state.json` tells other programs about a running control plane. */
+/** The content of `state.json`, for other programs. */
 export interface State {
   readonly clusters: readonly ClusterState[];
-  /** Absent while no dashboard runs. */
-  readonly dashboard?: string;
   readonly pid: number;
 }
 
@@ -12,10 +10,10 @@ export interface ClusterState {
   readonly server: string;
   /** Absent while no DNS server runs. */
   readonly dns?: { readonly address: string; readonly port: number };
-  /** The DNS zones that are answered. */
+  /** The zones of the DNS server. */
   readonly zones: readonly string[];
   readonly serviceCIDRs: readonly string[];
-  /** The parts that run beside the server, and what keeps each from its work: nothing, when all is well. */
+  /** The parts beside the server, with their problems. */
   readonly parts: readonly { readonly name: string; readonly problems: readonly string[] }[];
 }
 

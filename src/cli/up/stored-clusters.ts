@@ -1,4 +1,4 @@
-// What commands that work beside a running server read of its data directory. They do not take its lock.
+// Reads the data directory of a server that may be running. The lock is not taken.
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,8 +6,22 @@ import type { Authority } from '../../server/pki/authority.ts';
 import { readAuthority } from '../../server/pki/authority.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { textOf } from '../options/flags.ts';
 
-/** A cluster that was started in a data directory. */
+/** The default data directory of `fairlead up` and `fairlead server`. */
+export const defaultDataDir = '.fairlead';
+
+export const dataDirFlag: Flag = {
+  name: 'data-dir',
+  value: 'DIR',
+  description: 'data directory of the server',
+  default: defaultDataDir,
+};
+
+export const dataDirOf = (settings: Settings): string => textOf(settings, 'data-dir') ?? defaultDataDir;
+
+/** A cluster of a data directory. */
 export interface KnownCluster {
   readonly name: string;
   readonly server: string;
@@ -18,13 +32,13 @@ export interface KnownCluster {
 /** The folder of a data directory with the certificates of a cluster; without one, that of all clusters. */
 export const pkiOf = (dataDir: string, ...cluster: string[]): string => join(dataDir, 'pki', ...cluster);
 
-/** The authority of each cluster that was started in a data directory, by name. */
+/** The authority of each cluster of a data directory, by name. */
 export async function authoritiesOf(dataDir: string): Promise<ReadonlyMap<string, Authority>> {
   const authorities = new Map<string, Authority>();
   try {
     const entries = await readdir(pkiOf(dataDir), { withFileTypes: true });
     if (entries.some(({ name }) => name === 'ca.crt')) {
-      throw new FatalError(`${pkiOf(dataDir)} is of an older release: start the server once to convert it`);
+      throw new FatalError(`${pkiOf(dataDir)} was written by an older release: start the server once to convert it`);
     }
     for (const { name } of entries.filter((entry) => entry.isDirectory()).toSorted(byName)) {
       const authority = await readAuthority(pkiOf(dataDir, name));
@@ -73,9 +87,11 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // somebody else's, but there
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // a process of another user
   }
 }
 
 const notStarted = (dataDir: string): FatalError =>
-  new FatalError(`${dataDir} has no certificates: start a server in it first, or pass its --data-dir`);
+  new FatalError(
+    `${dataDir} has no certificates: start a server with this data directory first, or pass another --data-dir`,
+  );

@@ -1,122 +1,119 @@
 import { X509Certificate } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { Command } from 'commander';
-import { Option } from 'commander';
 import { messageOf } from '../../api/error-message.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import { trustedCertificates } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';
-import { authoritiesOf, clustersOf } from '../up/stored-clusters.ts';
-import type { KnownCluster } from '../up/stored-clusters.ts';
+import type { Action, Command } from '../command.ts';
 import { codesOf, FatalError, UsageError } from '../errors.ts';
-import { flagError } from '../options/flags.ts';
-import { parseDuration } from '../options/duration.ts';
-import type { Streams } from '../output.ts';
+import { booleanFlag, readFlag, textOf } from '../options/flags.ts';
+import { durationFrom, parseBoolean } from '../options/values.ts';
+import { parts } from '../parts.ts';
 import { kubeconfig } from '../up/kubeconfig.ts';
-import { partNames } from '../up/parts.ts';
-
-interface UserFlags {
-  readonly group: readonly string[];
-  readonly cluster: readonly string[];
-  readonly expires: string;
-  readonly output?: string;
-  readonly part?: boolean;
-  readonly dataDir: string;
-}
+import type { KnownCluster } from '../up/stored-clusters.ts';
+import { authoritiesOf, clustersOf, dataDirFlag, dataDirOf } from '../up/stored-clusters.ts';
 
 const mastersWarning =
-  'warning: system:masters may do everything, and this cannot be taken back until the certificate expires or the ' +
-  'authority is rotated\n';
+  'warning: system:masters has every right, and it cannot be revoked until the certificate expires or the authority is ' +
+  'rotated\n';
 
-const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-export function define(command: Command): void {
-  command
-    .usage('add NAME [flags]')
-    .description(
-      'Write a kubeconfig for a person, or for a part that runs alone: where the clusters are, and a client certificate for each.',
-    )
-    .addHelpText(
-      'before',
-      `Example:
-  fairlead user add alice --group developers
-  kubectl create rolebinding alice --clusterrole edit --user alice --namespace shop
-  kubectl --kubeconfig alice.kubeconfig --namespace shop get services
-  fairlead user add controllers --part && fairlead controllers --kubeconfig controllers.kubeconfig
-`,
-    )
-    .argument('<action>', 'add')
-    .argument('<name>', 'the user, as access rules name them')
-    .addOption(new Option('--group <GROUP>', 'a group the user is in (repeatable)').argParser(collected).default([]))
-    .addOption(
-      new Option('--cluster <NAME>', 'a cluster that the user may connect to (repeatable; default all)')
-        .argParser(collected)
-        .default([]),
-    )
-    .option('--part', 'NAME is a part of Fairlead; its rights are there already, in the role fairlead:NAME')
-    .option('--expires <DURATION>', 'how long the certificate is good for, such as 12h or 90d', '365d')
-    .option('-o, --output <FILE>', 'where to write it; - for standard output (default NAME.kubeconfig)')
-    .option('--data-dir <DIR>', 'data directory of the server', '.fairlead')
-    .addHelpText(
-      'after',
-      `
-The user may do nothing until a role is bound to them or to one of their groups. The certificate cannot be taken back
-before it expires, only with its authority: keep it short, or remove the bindings.\n`,
+const add: Action = {
+  usage: 'NAME',
+  summary: 'write a kubeconfig with a client certificate for each cluster',
+  description:
+    'Write a kubeconfig for a person, or for a part that runs alone, with a client certificate for each cluster.',
+  notes:
+    'The user has no rights until a role is bound to the user or one of the groups. The certificate cannot be revoked before ' +
+    'it expires, only with its authority: choose a short --expires, or remove the bindings.',
+  examples: [
+    'fairlead user add alice --group developers',
+    'kubectl create rolebinding alice --clusterrole edit --user alice --namespace shop',
+    'kubectl --kubeconfig alice.kubeconfig --namespace shop get services',
+    'fairlead user add controllers --part && fairlead controllers --kubeconfig controllers.kubeconfig',
+  ],
+  flags: [
+    { name: 'group', value: 'GROUP', description: 'a group of the user', repeatable: true },
+    {
+      name: 'cluster',
+      value: 'NAME',
+      description: 'a cluster that the user may connect to',
+      repeatable: true,
+      default: 'all',
+    },
+    { name: 'part', ...booleanFlag, description: 'NAME is a part of Fairlead, which has the role fairlead:NAME' },
+    {
+      name: 'expires',
+      value: 'DURATION',
+      description: 'validity of the certificate, such as 12h or 90d',
+      default: '365d',
+    },
+    {
+      name: 'output',
+      short: 'o',
+      value: 'FILE',
+      description: 'file to write; - for standard output',
+      default: 'NAME.kubeconfig',
+    },
+    dataDirFlag,
+  ],
+  async run({ args: [name = ''], settings, streams: { out, err } }) {
+    const groups = settings.get('group') ?? [];
+    const isPart = readFlag(settings, 'part', parseBoolean, false);
+    if (isPart) checkPart(name, groups);
+    else checkName('user', name);
+    const user = isPart ? partUser(name) : name;
+    for (const group of groups) checkName('group', group);
+    const validMs = readFlag(settings, 'expires', durationFrom(1000, '1s'), 365 * dayMs);
+    const dataDir = dataDirOf(settings);
+    const authorities = await authoritiesOf(dataDir);
+    const now = new Date();
+    const clusters = await Promise.all(
+      chosen(await clustersOf(dataDir), settings.get('cluster') ?? []).map(async ({ name: cluster, server }) => {
+        const authority = authorities.get(cluster);
+        if (authority === undefined) throw new FatalError(`cluster "${cluster}" has no certificates: start its server`);
+        checkLife(authority.pair.cert, now, validMs);
+        const pair = await issue(
+          authority.pair,
+          { use: 'client', commonName: user, groups: [...new Set(groups)] },
+          { now, days: validMs / dayMs },
+        );
+        return { name: cluster, server, ca: trustedCertificates(authority), pair };
+      }),
     );
-}
-
-export async function execute(command: Command, { out, err }: Streams): Promise<number> {
-  const [action = '', name = ''] = command.args;
-  if (action !== 'add') throw new UsageError(`unknown action "${action}" of user: expected add`);
-  const flags = command.opts<UserFlags>();
-  if (flags.part === true) checkPart(name, flags);
-  else checkName('user', name);
-  const user = flags.part === true ? partUser(name) : name;
-  for (const group of flags.group) checkName('group', group);
-  const seconds = flagError('expires', flags.expires, () => parseDuration(flags.expires));
-  const authorities = await authoritiesOf(flags.dataDir);
-  const now = new Date();
-  const clusters = await Promise.all(
-    chosen(await clustersOf(flags.dataDir), flags.cluster).map(async ({ name: cluster, server }) => {
-      const authority = authorities.get(cluster);
-      if (authority === undefined) throw new FatalError(`cluster "${cluster}" has no certificates: start its server`);
-      checkLife(authority.pair.cert, now, seconds);
-      const pair = await issue(
-        authority.pair,
-        { use: 'client', commonName: user, groups: [...new Set(flags.group)] },
-        { now, days: seconds / 86_400 },
-      );
-      return { name: cluster, server, ca: trustedCertificates(authority), pair };
-    }),
-  );
-  if (flags.group.includes('system:masters')) err(mastersWarning);
-  const text = kubeconfig({ clusters, user });
-  const file = flags.output ?? `${name.replaceAll(/[^\w.@-]/g, '-')}.kubeconfig`;
-  if (file === '-') {
-    out(text);
+    if (groups.includes('system:masters')) err(mastersWarning);
+    const text = kubeconfig({ clusters, user });
+    const file = textOf(settings, 'output') ?? `${name.replaceAll(/[^\w.@-]/g, '-')}.kubeconfig`;
+    if (file === '-') {
+      out(text);
+      return 0;
+    }
+    await writeNew(file, text);
+    const expires = new Date(now.getTime() + validMs).toISOString().slice(0, 10);
+    err(`${file}: user "${user}", valid until ${expires}\n`);
     return 0;
-  }
-  await writeNew(file, text);
-  const expires = new Date(now.getTime() + seconds * 1000).toISOString().slice(0, 10);
-  err(`${file}: user "${user}", good until ${expires}\n`);
-  return 0;
-}
+  },
+};
+
+export const command: Command = { examples: add.examples, flags: [], actions: { add } };
+
+const dayMs = 86_400_000;
 
 /** A part has the rights of its role; a group would give it more. */
-function checkPart(name: string, { group }: UserFlags): void {
-  const known: readonly string[] = partNames.filter((part) => part !== 'server' && part !== 'dashboard');
+function checkPart(name: string, groups: readonly string[]): void {
+  const known = Object.keys(parts);
   if (!known.includes(name)) throw new UsageError(`part "${name}": the parts are ${known.join(', ')}`);
-  if (group.length > 0) throw new UsageError('--group does not go with --part: a part has the rights of its role');
+  if (groups.length > 0)
+    throw new UsageError('--group cannot be combined with --part: a part has the rights of its role');
 }
 
-/** Names that the system itself uses would give a person its rights; control characters hide what a name is. */
+/** Names of the system would give a person its rights; control characters make a name look like another. */
 function checkName(what: 'user' | 'group', name: string): void {
   if (name === '' || name.trim() !== name)
     throw new UsageError(`${what} "${name}": expected a name without spaces around`);
   if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name))
     throw new UsageError(`${what} ${JSON.stringify(name)}: expected printable characters`);
   if (what === 'user' && name.startsWith('system:')) {
-    throw new UsageError(`user "${name}": names that begin with "system:" are the system's own`);
+    throw new UsageError(`user "${name}": names that begin with "system:" are reserved`);
   }
 }
 
@@ -130,14 +127,14 @@ function chosen(known: readonly KnownCluster[], wanted: readonly string[]): read
   });
 }
 
-/** A certificate that outlives its authority would stop working earlier than it says. */
-function checkLife(ca: string, now: Date, seconds: number): void {
+/** A certificate is not valid longer than its authority. */
+function checkLife(ca: string, now: Date, validMs: number): void {
   const end = new X509Certificate(ca).validToDate;
-  if (now.getTime() + seconds * 1000 <= end.getTime()) return;
+  if (now.getTime() + validMs <= end.getTime()) return;
   throw new UsageError(`--expires is after the end of the certificate authority (${end.toISOString().slice(0, 10)})`);
 }
 
-/** Never over a file that exists: it may be somebody's only key. */
+/** Does not overwrite a file: it may hold the only copy of a key. */
 async function writeNew(path: string, text: string): Promise<void> {
   try {
     const file = await open(path, 'wx', 0o600);
@@ -148,7 +145,7 @@ async function writeNew(path: string, text: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    const why = codesOf(error).includes('EEXIST') ? 'it exists: remove it or pass -o FILE' : messageOf(error);
+    const why = codesOf(error).includes('EEXIST') ? 'the file exists: remove it or pass -o FILE' : messageOf(error);
     throw new FatalError(`cannot write ${path}: ${why}`, { cause: error });
   }
 }

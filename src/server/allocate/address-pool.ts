@@ -87,7 +87,7 @@ export class AddressPool {
 }
 
 /** Kubernetes limits the size of IPv6 ranges, and every range needs an address to allocate. */
-const prefixLimits = { IPv4: { min: 8, max: 30 }, IPv6: { min: 64, max: 127 } } as const;
+export const prefixLimits = { IPv4: { min: 8, max: 30 }, IPv6: { min: 64, max: 127 } } as const;
 
 function parseServiceCidr(text: string): Cidr {
   const cidr = parseCidr(text);

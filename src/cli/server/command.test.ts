@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultAdvertiseAddress, machineAddresses } from './advertise.ts';
+import { defaultAdvertiseAddress, machineAddresses } from './command.ts';
 
 const all = machineAddresses([
   { address: '127.0.0.1', family: 'IPv4', internal: true },

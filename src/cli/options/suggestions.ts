@@ -1,0 +1,23 @@
+/** The candidate that is meant by a misspelt word; undefined: none is near enough. */
+export function closest(word: string, candidates: readonly string[]): string | undefined {
+  const limit = word.replace(/^-+/, '').length < 4 ? 1 : 2;
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(word, candidate) }))
+    .filter(({ distance }) => distance <= limit)
+    .toSorted((left, right) => left.distance - right.distance)[0]?.candidate;
+  return near ?? candidates.find((candidate) => word.length > 3 && candidate.startsWith(word));
+}
+
+/** The Levenshtein distance: insertions, deletions and substitutions from one word to the other. */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of Array.from(from).entries()) {
+    const next = [index + 1];
+    for (let at = 1; at <= to.length; at++) {
+      const substituted = (row[at - 1] ?? 0) + (letter === to[at - 1] ? 0 : 1);
+      next.push(Math.min(substituted, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
