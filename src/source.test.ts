@@ -249,6 +249,20 @@ test('every test that docs/explanation/security.md names exists', () => {
   assert.deepEqual(missing, []);
 });
 
+test('every file that a README, an explanation or CONTRIBUTING.md names exists', () => {
+  const all = globSync('{src,test,bench,bin,docs,examples}/**/*', { cwd: root }).map(
+    (path) => `/${path.replaceAll('\\', '/')}`,
+  );
+  const pages = globSync(['{src,test}/**/README.md', 'docs/explanation/*.md', 'CONTRIBUTING.md'], { cwd: root });
+  const missing = pages.flatMap((page) => {
+    const named = readFileSync(`${root}/${page}`, 'utf8').match(/(?<=`)[\w./-]+\.(?:ts|js|yaml)(?=`)/g) ?? [];
+    return named
+      .filter((name) => !all.some((path) => path.endsWith(`/${name.replace(/^(?:\.\.?\/)+/, '')}`)))
+      .map((name) => `${page}: ${name}`);
+  });
+  assert.deepEqual(missing, []);
+});
+
 test('every dependency has its reason in docs/dependencies.md', () => {
   // A cast where bytes become an object: our own package.json.
   const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as Record<string, Record<string, string>>;
