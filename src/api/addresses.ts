@@ -1,4 +1,5 @@
-// Parses and prints IP addresses and CIDRs as Kubernetes does: leading zeros are decimal, and an IPv4-mapped IPv6 address is IPv4.
+// Parses and prints IP addresses and CIDRs as Kubernetes does: leading zeros are decimal, and an IPv4-mapped IPv6 address
+// is IPv4.
 import ipaddr from 'ipaddr.js';
 
 export type IpFamily = 'IPv4' | 'IPv6';

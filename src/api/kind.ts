@@ -1,3 +1,4 @@
+import { subdomainName } from './names.ts';
 import type { ApiObject } from './metadata.ts';
 import type { FieldError } from './field-errors.ts';
 import type { Gates } from './gates.ts';
@@ -125,7 +126,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-/** Which changes increment `metadata.generation`: none, of the spec, of everything outside metadata, or also of labels. */
+/** The changes that increment `metadata.generation`: none, of the spec, of all but metadata, or also of labels. */
 export type GenerationRule = 'none' | 'spec' | 'content' | 'contentAndLabels';
 
 /** Converts between this version and the storage version. Both functions keep metadata unchanged. */
@@ -138,15 +139,15 @@ export interface Conversion<T extends ApiObject = ApiObject> {
 const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 type KindDefinition<T extends ApiObject> = Partial<Kind<T>> &
-  Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'nameErrors'>;
+  Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'namespaced' | 'schema'>;
 
-/** Defines a kind, with defaults for the rest. */
+/** Defines a kind, with defaults for the rest: names are DNS subdomains, and all verbs are supported. */
 export function defineKind<T extends ApiObject>(given: KindDefinition<T>): Kind<T> {
   return {
     singular: given.kind.toLowerCase(),
     shortNames: [],
     categories: [],
-    verbs: allVerbs,
+    verbs: given.stored === false ? ['create'] : allVerbs,
     stored: true,
     hasStatus: false,
     custom: false,
@@ -163,6 +164,7 @@ export function defineKind<T extends ApiObject>(given: KindDefinition<T>): Kind<
     applyDefaults: (object) => object,
     prepareForCreate: (object) => object,
     prepareForUpdate: (object) => object,
+    nameErrors: subdomainName,
     validateCreate: () => [],
     validateUpdate: () => [],
     validateStatus: () => [],
@@ -194,11 +196,11 @@ export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>
 export const identityConversion = <T extends ApiObject>(kind: Kind<T>): Conversion<T> => ({
   kind,
   toStorage: withoutVersion,
-  // What is stored under a kind's keys has passed that kind's schema.
+  // Stored objects were decoded with the schema of their kind.
   fromStorage: (object) => withoutVersion(object as T),
 });
 
-// The server names the version of what it stores and shows.
+// The server sets the version of stored objects and responses.
 function withoutVersion<T extends ApiObject>(object: T): T {
   const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
   return rest as T; // both are optional in every kind

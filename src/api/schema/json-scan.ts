@@ -15,7 +15,7 @@ export const maxJsonDepth = 500;
 
 export const tooDeep = (): JsonError => new JsonError(`exceeded max depth of ${maxJsonDepth}`);
 
-/** Duplicate keys as `duplicate field "spec.ports"`, the first 100 in document order. Throws a `JsonError` where JSON.parse would. */
+/** The first 100 duplicate keys, as `duplicate field "spec.ports"`. Throws a `JsonError` where JSON.parse would throw. */
 export const scanJson = (text: string): readonly string[] => scan(text, undefined);
 
 /** Duplicate keys and fields that `schema` does not declare, the first 100 in document order. */

@@ -10,7 +10,10 @@ import type { MapSchema, Schema, StructSchema } from './schema.ts';
 
 export { ProtobufError };
 
-/** Decodes a message, such as an envelope's `raw`. Unknown field numbers are skipped. Throws a `ProtobufError` or a `TooManyValuesError`. */
+/**
+ * Decodes a message, such as `raw` of an envelope, and skips unknown fields. Throws a `ProtobufError` or a
+ * `TooManyValuesError`.
+ */
 export function decodeProtobuf<T = Readonly<Record<string, unknown>>>(schema: StructSchema, raw: Uint8Array): T {
   const value: JsonObject = {};
   readMessage(tableOf(schema), new WireReader(raw), value, 0);

@@ -58,8 +58,9 @@ export type Schema = ScalarSchema | StringSchema | ListSchema | MapSchema | Stru
 export type FieldMap = Readonly<Record<string, Field>>;
 
 /**
- * How zero values are encoded, as in Kubernetes' Go types: `optional` omits them (a value with omitempty), `pointer`
- * keeps them if they were sent, `always` writes them even if the field was not sent (`""`, `0`, `false`, `{}`; `null` for lists and maps).
+ * How zero values are encoded, as in Kubernetes' Go types. `optional` omits them (a value with omitempty). `pointer` keeps
+ * them if they were sent. `always` writes them even if the field was not sent: `""`, `0`, `false`, `{}`, and `null` for
+ * lists and maps.
  */
 export type Presence = 'optional' | 'pointer' | 'always';
 

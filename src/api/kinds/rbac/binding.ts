@@ -1,10 +1,11 @@
-// The fields, defaults, validation and columns of RoleBindings and ClusterRoleBindings.
+// RoleBindings and ClusterRoleBindings, which differ only in their scope and in the roles they can grant.
 import { ageColumn, column, nameColumn } from '../../columns.ts';
 import type { FieldError } from '../../field-errors.ts';
 import { invalidAll, invalidValue, notSupported, required } from '../../field-errors.ts';
-import type { Column } from '../../kind.ts';
-import type { ApiObject } from '../../metadata.ts';
-import { dnsSubdomainErrors, pathSegmentErrors } from '../../names.ts';
+import type { Column, Kind } from '../../kind.ts';
+import { defineKind } from '../../kind.ts';
+import { objectSchema } from '../../metadata.ts';
+import { dnsSubdomainErrors, pathSegmentErrors, pathSegmentName } from '../../names.ts';
 import type { Infer } from '../../schema/infer.ts';
 import { always, atomic, list, optional, string, struct } from '../../schema/schema.ts';
 import { rbacGroup, rbacSchemas } from './policy-rule.ts';
@@ -26,23 +27,22 @@ const roleRef = atomic(
   }),
 );
 
-/** The fields of a binding. */
-export const bindingFields = {
-  subjects: optional(2, list(subject), 'The subjects that the role is granted to.'),
-  roleRef: always(3, roleRef, 'The role that is granted. Cannot be changed.', { required: true }),
-} as const;
+type BindingName = 'RoleBinding' | 'ClusterRoleBinding';
+
+const bindingSchema = (kind: BindingName, description: string) =>
+  objectSchema(`${rbacSchemas}.${kind}`, description, {
+    subjects: optional(2, list(subject), 'The subjects that the role is granted to.'),
+    roleRef: always(3, roleRef, 'The role that is granted. Cannot be changed.', { required: true }),
+  });
 
 export type Subject = Infer<typeof subject>;
 export type RoleRef = Infer<typeof roleRef>;
 
 /** A RoleBinding or a ClusterRoleBinding. */
-export interface Binding extends ApiObject {
-  readonly subjects?: readonly Subject[];
-  readonly roleRef: RoleRef;
-}
+export type Binding = Infer<ReturnType<typeof bindingSchema>>;
 
 /** Sets the default API groups of the role and of subjects. */
-export function bindingDefaults<T extends Binding>(binding: T): T {
+function bindingDefaults(binding: Binding): Binding {
   const { roleRef: role, subjects } = binding;
   return {
     ...binding,
@@ -57,7 +57,7 @@ function subjectDefaults(given: Subject): Subject {
 }
 
 /** Validation errors of a binding whose role may be of `roleKinds`. */
-export function bindingErrors({ subjects = [], roleRef: role }: Binding, roleKinds: readonly string[]): FieldError[] {
+function bindingErrors({ subjects = [], roleRef: role }: Binding, roleKinds: readonly string[]): FieldError[] {
   const isNamespaced = roleKinds.includes('Role');
   return [
     ...(role.apiGroup === rbacGroup ? [] : [notSupported('roleRef.apiGroup', role.apiGroup, [rbacGroup])]),
@@ -94,7 +94,7 @@ function subjectErrors(path: string, given: Subject, isNamespaced: boolean): Fie
 }
 
 /** Errors about changes of the role, which would change the rights of existing subjects unnoticed. */
-export function roleChangeErrors({ roleRef: next }: Binding, { roleRef: old }: Binding): FieldError[] {
+function roleChangeErrors({ roleRef: next }: Binding, { roleRef: old }: Binding): FieldError[] {
   if (next.apiGroup === old.apiGroup && next.kind === old.kind && next.name === old.name) return [];
   // Kubernetes prints the role with the names of Go fields.
   const printed = { APIGroup: next.apiGroup, Kind: next.kind, Name: next.name };
@@ -107,7 +107,7 @@ const subjectsOf = ({ subjects = [] }: Binding, kind: string): string =>
     .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
     .join(', ');
 
-export const bindingColumns: readonly Column<Binding>[] = [
+const bindingColumns: readonly Column<Binding>[] = [
   nameColumn,
   column<Binding>('Role', 'The role that is granted.', ({ roleRef: { kind, name } }) => `${kind}/${name}`),
   ageColumn,
@@ -117,3 +117,20 @@ export const bindingColumns: readonly Column<Binding>[] = [
     wide: true,
   }),
 ];
+
+/** Defines the kind of bindings that can grant roles of `roleKinds`. */
+export const defineBinding = (kind: BindingName, description: string, roleKinds: readonly string[]): Kind<Binding> =>
+  defineKind<Binding>({
+    group: rbacGroup,
+    version: 'v1',
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced: kind === 'RoleBinding',
+    schema: bindingSchema(kind, description),
+    createOnUpdate: true,
+    columns: bindingColumns,
+    nameErrors: pathSegmentName,
+    applyDefaults: bindingDefaults,
+    validateCreate: (binding) => bindingErrors(binding, roleKinds),
+    validateUpdate: (next, old) => [...bindingErrors(next, roleKinds), ...roleChangeErrors(next, old)],
+  });

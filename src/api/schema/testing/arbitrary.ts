@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Field, Schema, StructSchema } from '../schema.ts';
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
-// Not the epoch, which protobuf cannot tell from no time at all.
+// Later than the epoch, which protobuf does not distinguish from an unset time.
 const seconds = fc.date({
   min: new Date('1971-01-01T00:00:00Z'),
   max: new Date('2099-12-31T00:00:00Z'),

@@ -5,7 +5,6 @@ import { invalidValue, required, tooLong } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind, identityConversion } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { pointer, string, struct } from '../../../schema/schema.ts';
 
@@ -51,7 +50,6 @@ const inVersion = (version: Version, storage?: Kind<ClusterProperty>): Kind<Clus
       { ...customAgeColumn, name: 'age' },
     ],
     ...(storage && { storage: identityConversion(storage) }),
-    nameErrors: subdomainName,
     validateCreate: specErrors,
     validateUpdate: specErrors,
   });

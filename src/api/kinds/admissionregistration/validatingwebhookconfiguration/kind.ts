@@ -1,7 +1,6 @@
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import type { ValidatingWebhook, ValidatingWebhookConfiguration } from './schema.ts';
 import { validatingWebhookConfiguration } from './schema.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
@@ -50,7 +49,6 @@ export const validatingWebhookConfigurationKind: Kind<ValidatingWebhookConfigura
       ageColumn,
     ],
     applyDefaults,
-    nameErrors: subdomainName,
     validateCreate,
     validateUpdate,
   });

@@ -16,7 +16,6 @@ import { ageColumn, column, labelsText, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 
 const apps = 'io.k8s.api.apps.v1';
 
@@ -94,7 +93,6 @@ export const daemonSetKind = defineKind<DaemonSet>({
     },
   }),
   prepareForCreate: (object) => ({ ...object, status: noNodes }),
-  nameErrors: subdomainName,
   validateCreate: specErrors,
   validateUpdate: (object, old) => [...selectorChangeErrors(object, old), ...specErrors(object)],
 });

@@ -2,7 +2,6 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import {
   containerColumns,
   negativeErrors,
@@ -53,7 +52,6 @@ export const deploymentKind = defineKind<Deployment>({
     },
   }),
   prepareForCreate: (object) => ({ ...object, status: {} }),
-  nameErrors: subdomainName,
   warnings: (object, old) => (old === undefined ? podNameWarnings(object) : []),
   validateCreate: specErrors,
   validateUpdate: (object, old) => [...specErrors(object), ...selectorChangeErrors(object, old)],

@@ -14,7 +14,6 @@ import {
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 
 const apps = 'io.k8s.api.apps.v1';
 
@@ -68,7 +67,6 @@ export const replicaSetKind = defineKind<ReplicaSet>({
     spec: { ...spec, replicas: spec.replicas ?? 1, template: templateDefaults(spec.template) },
   }),
   prepareForCreate: (object) => ({ ...object, status: { replicas: 0 } }),
-  nameErrors: subdomainName,
   validateCreate: specErrors,
   validateUpdate: (object, old) => [...specErrors(object), ...selectorChangeErrors(object, old)],
 });
@@ -77,7 +75,7 @@ function specErrors(object: ReplicaSet): readonly FieldError[] {
   const { replicas, minReadySeconds } = object.spec;
   return [
     ...negativeErrors({ 'spec.replicas': replicas, 'spec.minReadySeconds': minReadySeconds }),
-    // Kubernetes says "deployment" here too.
+    // Kubernetes prints "deployment" here as well.
     ...workloadErrors(object, { selectorOf: 'deployment', templateOf: 'ReplicaSet' }),
   ];
 }

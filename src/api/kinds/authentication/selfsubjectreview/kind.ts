@@ -1,6 +1,5 @@
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, struct } from '../../../schema/schema.ts';
 import { userInfo } from '../tokenreview/kind.ts';
@@ -27,7 +26,5 @@ export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
   plural: 'selfsubjectreviews',
   namespaced: false,
   schema: selfSubjectReview,
-  verbs: ['create'],
   stored: false,
-  nameErrors: subdomainName,
 });

@@ -2,7 +2,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, int64, list, optional, pointer, string, struct, time } from '../../../schema/schema.ts';
 
@@ -50,10 +49,8 @@ export const tokenRequestKind = defineKind<TokenRequest>({
   plural: 'tokenrequests',
   namespaced: true,
   schema: tokenRequest,
-  verbs: ['create'],
   stored: false,
   sensitive: true,
-  nameErrors: subdomainName,
   applyDefaults: (request) => ({
     ...request,
     spec: { ...request.spec, expirationSeconds: request.spec.expirationSeconds ?? defaultSeconds },

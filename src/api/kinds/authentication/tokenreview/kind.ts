@@ -2,7 +2,6 @@ import type { Infer } from '../../../schema/infer.ts';
 import { list, map, optional, string, struct, always, boolean } from '../../../schema/schema.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 
 /** An authenticated user, as authorization sees it. */
 export const userInfo = struct('io.k8s.api.authentication.v1.UserInfo', 'The user of a request.', {
@@ -42,8 +41,6 @@ export const tokenReviewKind = defineKind<TokenReview>({
   plural: 'tokenreviews',
   namespaced: false,
   schema: tokenReview,
-  verbs: ['create'],
   stored: false,
   sensitive: true,
-  nameErrors: subdomainName,
 });

@@ -2,7 +2,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always } from '../../../schema/schema.ts';
 import { accessReviewStatus, inGoForm, metadataErrors } from '../attributes.ts';
@@ -49,9 +48,7 @@ export const localSubjectAccessReviewKind = defineKind<LocalSubjectAccessReview>
   plural: 'localsubjectaccessreviews',
   namespaced: true,
   stored: false,
-  verbs: ['create'],
   schema: localSubjectAccessReview,
-  nameErrors: subdomainName,
   validateCreate: (review) => [
     ...specErrors(review.spec),
     ...metadataErrors(review.metadata, true),

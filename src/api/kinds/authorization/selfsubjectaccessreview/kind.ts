@@ -1,6 +1,5 @@
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, pointer, struct } from '../../../schema/schema.ts';
 import {
@@ -43,9 +42,7 @@ export const selfSubjectAccessReviewKind = defineKind<SelfSubjectAccessReview>({
   plural: 'selfsubjectaccessreviews',
   namespaced: false,
   stored: false,
-  verbs: ['create'],
   schema: selfSubjectAccessReview,
-  nameErrors: subdomainName,
   validateCreate: ({ metadata, spec }) => [
     ...attributesErrors(spec),
     ...selectorErrors(spec),

@@ -1,6 +1,5 @@
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, boolean, list, optional, string, struct } from '../../../schema/schema.ts';
 
@@ -54,7 +53,5 @@ export const selfSubjectRulesReviewKind = defineKind<SelfSubjectRulesReview>({
   plural: 'selfsubjectrulesreviews',
   namespaced: false,
   stored: false,
-  verbs: ['create'],
   schema: selfSubjectRulesReview,
-  nameErrors: subdomainName,
 });

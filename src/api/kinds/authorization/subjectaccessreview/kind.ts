@@ -12,7 +12,6 @@ import {
 } from '../attributes.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 
 /** The spec of SubjectAccessReview and LocalSubjectAccessReview. */
 export const subjectAccessReviewSpec = struct(
@@ -59,8 +58,6 @@ export const subjectAccessReviewKind = defineKind<SubjectAccessReview>({
   plural: 'subjectaccessreviews',
   namespaced: false,
   stored: false,
-  verbs: ['create'],
   schema: subjectAccessReview,
-  nameErrors: subdomainName,
   validateCreate: ({ metadata, spec }) => [...specErrors(spec), ...metadataErrors(metadata, false)],
 });

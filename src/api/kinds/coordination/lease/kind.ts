@@ -3,7 +3,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, int32, microTime, pointer, string, struct } from '../../../schema/schema.ts';
 
@@ -47,7 +46,6 @@ export const leaseKind = defineKind<Lease>({
   // The gate of coordinated leader election is disabled.
   prepareForCreate: withoutStrategy,
   prepareForUpdate: withoutStrategy,
-  nameErrors: subdomainName,
   validateCreate: ({ spec }) => specErrors(spec),
   validateUpdate: ({ spec }) => specErrors(spec),
 });

@@ -3,7 +3,6 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, tooLong } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { decodedBytes, immutabilityErrors, keyErrors, maxDataBytes, textBytes } from './data.ts';
 import type { ConfigMap } from './schema.ts';
 import { configMap } from './schema.ts';
@@ -21,7 +20,6 @@ export const configMapKind = defineKind<ConfigMap>({
   schema: configMap,
   quota: countedAs('count/configmaps', 'configmaps'),
   columns: [nameColumn, column('Data', 'Number of keys.', count), ageColumn],
-  nameErrors: subdomainName,
   validateCreate: dataErrors,
   validateUpdate: (object, old) => [
     ...immutabilityErrors(object, old, { data: ({ data }) => data, binaryData: ({ binaryData }) => binaryData }),

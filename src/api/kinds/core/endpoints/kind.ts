@@ -3,7 +3,6 @@ import { addressWarnings } from '../../../address-errors.ts';
 import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
 import type { Kind, WriteContext } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { hasSrvName, withoutSrvName } from '../service/facts.ts';
 import type { EndpointPort, Endpoints, EndpointSubset } from './schema.ts';
 import { endpoints } from './schema.ts';
@@ -67,7 +66,6 @@ export const endpointsKind: Kind<Endpoints> = defineKind<Endpoints>({
   applyDefaults,
   prepareForCreate: (object, context) => dropGatedFields(object, undefined, context),
   prepareForUpdate: dropGatedFields,
-  nameErrors: subdomainName,
   validateCreate,
   validateUpdate,
   warnings,

@@ -1,7 +1,6 @@
 import { createdAtColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list, map, optional, quantity, string, struct } from '../../../schema/schema.ts';
 
@@ -38,5 +37,4 @@ export const limitRangeKind = defineKind<LimitRange>({
   namespaced: true,
   schema: limitRange,
   columns: [nameColumn, createdAtColumn],
-  nameErrors: subdomainName,
 });

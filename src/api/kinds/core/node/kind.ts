@@ -3,7 +3,7 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { labelValueErrors, qualifiedNameErrors, subdomainName } from '../../../names.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../../names.ts';
 import type { Node } from './schema.ts';
 import { node } from './schema.ts';
 
@@ -37,7 +37,6 @@ export const nodeKind = defineKind<Node>({
   ],
   selectableFields: { 'spec.unschedulable': ({ spec }) => String(spec.unschedulable ?? false) },
   applyDefaults: syncedCidrs,
-  nameErrors: subdomainName,
   validateCreate: (object) => [...taintErrors(object), ...cidrErrors(object)],
   validateUpdate: (object, old) => [
     ...taintErrors(object),

@@ -6,7 +6,7 @@ import { pod } from './schema.ts';
 import { summarize } from './summary.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField } from '../../../field-errors.ts';
-import { dnsLabelErrors, subdomainName } from '../../../names.ts';
+import { dnsLabelErrors } from '../../../names.ts';
 import { podDefaults } from './defaults.ts';
 import { podQuota, qosClass } from './quota.ts';
 import { podUpdateErrors } from './validate-update.ts';
@@ -102,7 +102,6 @@ export const podKind = defineKind<Pod>({
   quota: podQuota,
   applyDefaults: podDefaults,
   prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
-  nameErrors: subdomainName,
   validateCreate: (object) => [...specErrors(object), ...ephemeralErrors(object)],
   validateUpdate: (object, old) => [...specErrors(object), ...podUpdateErrors(object, old)],
   warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),

@@ -97,7 +97,7 @@ function podAmounts(spec: Pod['spec']): { readonly requests: Amounts; readonly l
 /** Whether a Pod can set the resource for all its containers together. */
 const isOfPod = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith(hugePagesPrefix);
 
-/** The sum of the containers, or what the most demanding init container has beside the sidecars before it (KEP-753). */
+/** The maximum of the sum of containers and, for each init container, its sum with earlier sidecars (KEP-753). */
 function containerAmounts({ containers, initContainers }: Pod['spec'], of: 'requests' | 'limits'): Amounts {
   const own = ({ resources }: Container): Amounts => amounts(resources[of]);
   let running: Amounts = (containers ?? []).map(own).reduce(sum, new Map());

@@ -1,7 +1,6 @@
 import { column, labelsText, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always } from '../../../schema/schema.ts';
 import { podSpecDefaults } from '../pod/defaults.ts';
@@ -39,7 +38,6 @@ export const podTemplateKind = defineKind<PodTemplate>({
     ...object,
     template: { ...object.template, spec: podSpecDefaults(object.template.spec) },
   }),
-  nameErrors: subdomainName,
   validateCreate: ({ template }) => podTemplateErrors(template, 'template'),
   validateUpdate: ({ template }) => podTemplateErrors(template, 'template'),
 });

@@ -1,7 +1,6 @@
 import { countedAs } from '../../../quota.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import type { ResourceQuota } from './schema.ts';
 import { resourceQuota } from './schema.ts';
 import { validateQuota, validateQuotaStatus, validateQuotaUpdate } from './validate.ts';
@@ -27,7 +26,6 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
     ageColumn,
   ],
   prepareForCreate: (object) => ({ ...object, status: {} }),
-  nameErrors: subdomainName,
   validateCreate: validateQuota,
   validateUpdate: validateQuotaUpdate,
   validateStatus: validateQuotaStatus,

@@ -3,7 +3,6 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, tooLong } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { decodedBytes, immutabilityErrors, keyErrors, maxDataBytes } from '../configmap/data.ts';
 import type { Secret } from './schema.ts';
 import { secret } from './schema.ts';
@@ -26,7 +25,6 @@ export const secretKind = defineKind<Secret>({
   ],
   selectableFields: { type: ({ type }) => type ?? '' },
   applyDefaults: (object) => ({ ...withStringData(object), type: object.type ?? 'Opaque' }),
-  nameErrors: subdomainName,
   validateCreate: dataErrors,
   validateUpdate: (object, old) => [
     ...(object.type === old.type ? [] : [invalidValue('type', object.type, 'field is immutable')]),

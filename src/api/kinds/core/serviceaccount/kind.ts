@@ -2,7 +2,6 @@ import { tokenRequestKind } from '../../authentication/tokenrequest/kind.ts';
 import { ageColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { boolean, list, listMap, optional, pointer } from '../../../schema/schema.ts';
 import { localObjectReference, objectReference } from '../references.ts';
@@ -30,5 +29,4 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   subresources: [{ name: 'token', verbs: ['create'], body: tokenRequestKind }],
   deleteReturns: 'object',
   columns: [nameColumn, ageColumn],
-  nameErrors: subdomainName,
 });

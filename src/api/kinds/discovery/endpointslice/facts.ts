@@ -57,7 +57,7 @@ type Conditioned = Pick<Endpoint, 'conditions'>;
 /** Whether new connections may go to the endpoint. An unset condition counts as ready. */
 export const isReady = ({ conditions }: Conditioned): boolean => conditions?.ready !== false;
 
-/** Whether the endpoint responds to requests, terminating or not. Unset, it is what `ready` is. */
+/** Whether the endpoint responds to requests, terminating or not. Default: `ready`. */
 export const isServing = ({ conditions }: Conditioned): boolean => conditions?.serving ?? conditions?.ready ?? true;
 
 /** Whether the endpoint is shutting down. */

@@ -5,7 +5,6 @@ import type { Endpoint, EndpointSlice } from './schema.ts';
 import { endpointSlice } from './schema.ts';
 import { addressWarnings } from '../../../address-errors.ts';
 import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
-import { subdomainName } from '../../../names.ts';
 import { validateCreate, validateUpdate } from './validate.ts';
 
 /** Empty lists are stored as null, as in Kubernetes. */
@@ -63,7 +62,6 @@ export const endpointSliceKind: Kind<EndpointSlice> = defineKind<EndpointSlice>(
   applyDefaults,
   prepareForCreate: (slice, context) => withNulls(dropFields(slice, undefined, context)),
   prepareForUpdate: (slice, old, context) => withNulls(dropFields(slice, old, context)),
-  nameErrors: subdomainName,
   validateCreate,
   validateUpdate,
   warnings,

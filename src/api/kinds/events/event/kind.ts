@@ -5,7 +5,6 @@ import { invalidValue, required } from '../../../field-errors.ts';
 import type { Event } from '../../core/event/schema.ts';
 import type { Column } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { eventKind, eventColumns } from '../../core/event/kind.ts';
 import { eventErrors } from '../../core/event/validate.ts';
 import { fromCore, toCore } from './convert.ts';
@@ -43,7 +42,6 @@ export const eventsEventKind = defineKind<EventsEvent>({
     // Objects under the keys of core Events have passed that schema.
     fromStorage: (object) => fromCore(object as Event),
   },
-  nameErrors: subdomainName,
   validateCreate: (object) => createErrors(toCore(object)),
   validateUpdate: (object, old) => updateErrors(toCore(object), toCore(old)),
 });

@@ -2,7 +2,6 @@
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, boolean, int32, list, map, optional, string, struct } from '../../../schema/schema.ts';
 import { protocol } from '../../core/service/schema.ts';
@@ -68,5 +67,4 @@ export const cloudLoadBalancerKind = defineKind<CloudLoadBalancer>({
     ),
     customAgeColumn,
   ],
-  nameErrors: subdomainName,
 });

@@ -1,7 +1,6 @@
 import { customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind, identityConversion } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { conditionErrors, exportWarnings } from '../validate.ts';
 import type { McsVersion, ServiceExport } from './schema.ts';
 import { serviceExportSchema } from './schema.ts';
@@ -22,8 +21,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<Ser
     unconditionalUpdate: false,
     columns: [nameColumn, customAgeColumn],
     ...(storage && { storage: identityConversion(storage) }),
-    prepareForCreate: withoutStatus,
-    nameErrors: subdomainName,
+    prepareForCreate: ({ status: _status, ...rest }) => rest,
     validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], true),
     warnings: exportWarnings,
   });
@@ -33,8 +31,3 @@ export const serviceExportKind = inVersion('v1beta1');
 
 /** The older version, which CoreDNS and others watch. */
 export const serviceExportAlphaKind = inVersion('v1alpha1', serviceExportKind);
-
-function withoutStatus(object: ServiceExport): ServiceExport {
-  const { status: _status, ...rest } = object;
-  return rest;
-}

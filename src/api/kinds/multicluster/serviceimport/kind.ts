@@ -3,7 +3,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { notSupported, required, tooMany } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind, identityConversion } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import { conditionErrors } from '../validate.ts';
 import type { McsVersion } from '../serviceexport/schema.ts';
 import type { ServiceImport } from './schema.ts';
@@ -30,8 +29,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<Ser
       customAgeColumn,
     ],
     ...(storage && { storage: identityConversion(storage) }),
-    prepareForCreate: withoutStatus,
-    nameErrors: subdomainName,
+    prepareForCreate: ({ status: _status, ...rest }) => rest,
     validateCreate: specErrors,
     validateUpdate: specErrors,
     validateStatus: statusErrors,
@@ -42,11 +40,6 @@ export const serviceImportKind = inVersion('v1beta1');
 
 /** The older version, which CoreDNS and others watch. */
 export const serviceImportAlphaKind = inVersion('v1alpha1', serviceImportKind);
-
-function withoutStatus(object: ServiceImport): ServiceImport {
-  const { status: _status, ...rest } = object;
-  return rest;
-}
 
 const types = ['ClusterSetIP', 'Headless'];
 

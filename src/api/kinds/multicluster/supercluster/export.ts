@@ -2,7 +2,6 @@
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, listMap, pointer, string, struct, time } from '../../../schema/schema.ts';
 import { conditionErrors, exportWarnings } from '../validate.ts';
@@ -57,7 +56,6 @@ export const superclusterExportKind = defineKind<SuperclusterExport>({
     customAgeColumn,
   ],
   prepareForCreate: ({ status: _status, ...rest }) => rest,
-  nameErrors: subdomainName,
   validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], false),
   warnings: exportWarnings,
 });

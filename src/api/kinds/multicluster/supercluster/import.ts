@@ -5,7 +5,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, boolean, int32, list, listMap, oneOf, pointer, string, struct } from '../../../schema/schema.ts';
 import { ipFamily, protocol, sessionAffinityConfig } from '../../core/service/schema.ts';
@@ -73,7 +72,6 @@ export const importedServiceKind = defineKind<ImportedService>({
     ),
     customAgeColumn,
   ],
-  nameErrors: subdomainName,
   validateCreate: specErrors,
   validateUpdate: specErrors,
 });

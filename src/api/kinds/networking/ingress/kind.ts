@@ -2,7 +2,6 @@ import { addressWarnings } from '../../../address-errors.ts';
 import { ageColumn, column, truncatedList, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import type { Ingress } from './schema.ts';
 import { ingress } from './schema.ts';
 import { classAnnotation, validateCreate, validateStatus, validateUpdate } from './validate.ts';
@@ -53,7 +52,6 @@ export const ingressKind: Kind<Ingress> = defineKind<Ingress>({
     ageColumn,
   ],
   prepareForCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),
-  nameErrors: subdomainName,
   validateCreate,
   validateUpdate,
   validateStatus,

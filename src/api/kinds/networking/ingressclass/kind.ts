@@ -6,7 +6,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidAll, invalidValue, notSupported, required, tooLong } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { dnsLabelErrors, dnsSubdomainErrors, domainPrefixedPathErrors, subdomainName } from '../../../names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, domainPrefixedPathErrors } from '../../../names.ts';
 import { validateSegment } from '../ingress/validate.ts';
 
 const networking = 'io.k8s.api.networking.v1';
@@ -117,7 +117,6 @@ export const ingressClassKind: Kind<IngressClass> = defineKind<IngressClass>({
     ageColumn,
   ],
   applyDefaults,
-  nameErrors: subdomainName,
   validateCreate: validate,
   validateUpdate,
 });

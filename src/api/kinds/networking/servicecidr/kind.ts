@@ -5,7 +5,6 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidAll, invalidValue, required } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { subdomainName } from '../../../names.ts';
 import type { ServiceCidr } from './schema.ts';
 import { serviceCidr } from './schema.ts';
 
@@ -51,7 +50,6 @@ export const serviceCidrKind: Kind<ServiceCidr> = defineKind<ServiceCidr>({
     ageColumn,
   ],
   prepareForCreate: (object) => ({ ...object, status: {} }),
-  nameErrors: subdomainName,
   validateCreate,
   validateUpdate,
 });

@@ -14,33 +14,33 @@ export const contextWith = (settings: Settings = {}): WriteContext => ({
   loopbackEndpoints: [],
 });
 
-type Words = 'type' | 'sessionAffinity' | 'externalTrafficPolicy' | 'internalTrafficPolicy' | 'ipFamilyPolicy';
+type Enums = 'type' | 'sessionAffinity' | 'externalTrafficPolicy' | 'internalTrafficPolicy' | 'ipFamilyPolicy';
 
-/** A spec as its author writes it: words are any strings, since decoding takes any. */
-export type Written = Omit<ServiceSpec, Words | 'ports' | 'ipFamilies'> & { readonly [Key in Words]?: string } & {
+/** A spec before validation: enumerations are arbitrary strings, as decoding accepts. */
+export type Written = Omit<ServiceSpec, Enums | 'ports' | 'ipFamilies'> & { readonly [Key in Enums]?: string } & {
   readonly ports?: readonly (Omit<ServicePort, 'protocol'> & { readonly protocol?: string })[];
   readonly ipFamilies?: readonly string[];
 };
 
-/** A Service with one port, 80, unless `spec` says otherwise; with its defaults. */
+/** A Service with defaults; it has port 80 unless `spec` sets ports. */
 export function written(spec: Written, metadata: ObjectMeta = {}): Service {
   const service = {
     metadata: { name: 'web', namespace: 'shop', ...metadata },
     spec: { ports: [{ port: 80 }], ...spec },
     status: { loadBalancer: {} },
   };
-  // The words of a spec are what validation is about.
+  // Enumerations may have invalid values.
   return serviceKind.applyDefaults(service as Service);
 }
 
-/** What a client is told about a new Service. */
+/** Validation errors of a new Service. */
 export function creating(service: Service, settings: Settings = {}): string[] {
   const context = contextWith(settings);
   const prepared = serviceKind.prepareForCreate(normalizeClusterIPs(service), context);
   return texts(serviceKind.validateCreate(prepared, context));
 }
 
-/** What is stored after an update, and what a client is told about it. */
+/** The result and the validation errors of an update. */
 export function updating(
   service: Service,
   old: Service,
