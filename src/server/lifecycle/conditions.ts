@@ -17,83 +17,51 @@ export interface Content {
   readonly failures: readonly string[];
 }
 
-/** The conditions of a terminating namespace, with the reasons and messages of Kubernetes. */
+// Reasons and messages are those of Kubernetes.
+const successes: readonly (readonly [type: string, reason: string, message: string])[] = [
+  ['NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'],
+  ['NamespaceDeletionGroupVersionParsingFailure', 'ParsedGroupVersions', 'All legacy kube types successfully parsed'],
+  [
+    'NamespaceDeletionContentFailure',
+    'ContentDeleted',
+    'All content successfully deleted, may be waiting on finalization',
+  ],
+  ['NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed'],
+  ['NamespaceFinalizersRemaining', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
+];
+
+/** The conditions of a terminating namespace. */
 export function terminationConditions(
   old: readonly NamespaceCondition[],
-  { remaining, failures }: Content,
+  content: Content,
   now: string,
 ): readonly NamespaceCondition[] {
-  return [
-    condition(
-      'NamespaceDeletionDiscoveryFailure',
-      false,
-      'ResourcesDiscovered',
-      'All resources successfully discovered',
-    ),
-    condition(
-      'NamespaceDeletionGroupVersionParsingFailure',
-      false,
-      'ParsedGroupVersions',
-      'All legacy kube types successfully parsed',
-    ),
-    failureCondition(failures),
-    contentCondition(remaining),
-    finalizerCondition(remaining),
-  ].map((next) => {
-    const before = old.find(({ type }) => type === next.type);
-    return { ...next, lastTransitionTime: before?.status === next.status ? before.lastTransitionTime : now };
+  const problems = problemsOf(content);
+  return successes.map(([type, okReason, okMessage]) => {
+    const [reason, message] = problems.get(type) ?? [okReason, okMessage];
+    const status = problems.has(type) ? 'True' : 'False';
+    const before = old.find((condition) => condition.type === type);
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+    return { type, status, lastTransitionTime, reason, message };
   });
 }
 
-const condition = (type: string, isTrue: boolean, reason: string, message: string): NamespaceCondition => ({
-  type,
-  status: isTrue ? 'True' : 'False',
-  lastTransitionTime: '',
-  reason,
-  message,
-});
-
-function failureCondition(failures: readonly string[]): NamespaceCondition {
-  const type = 'NamespaceDeletionContentFailure';
-  if (failures.length === 0) {
-    return condition(type, false, 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization');
-  }
-  const messages = failures.toSorted().join(', ');
-  const message = `Failed to delete all resource types, ${failures.length} remaining: ${messages}`;
-  return condition(type, true, 'ContentDeletionFailed', message);
-}
-
-function contentCondition(remaining: readonly Remaining[]): NamespaceCondition {
-  if (remaining.length === 0) {
-    return condition('NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed');
-  }
-  const counts = remaining.map(({ resource, count }) => `${resource} has ${count} resource instances`).sort();
-  return condition(
-    'NamespaceContentRemaining',
-    true,
-    'SomeResourcesRemain',
-    `Some resources are remaining: ${counts.join(', ')}`,
+/** Type → reason and message of the conditions that are true. */
+function problemsOf({ remaining, failures }: Content): ReadonlyMap<string, readonly [reason: string, message: string]> {
+  const problems = new Map<string, readonly [string, string]>();
+  const add = (type: string, reason: string, prefix: string, parts: readonly string[]): void => {
+    if (parts.length > 0) problems.set(type, [reason, `${prefix}: ${parts.toSorted().join(', ')}`]);
+  };
+  const failed = `Failed to delete all resource types, ${failures.length} remaining`;
+  add('NamespaceDeletionContentFailure', 'ContentDeletionFailed', failed, failures);
+  const counts = remaining.map(({ resource, count }) => `${resource} has ${count} resource instances`);
+  add('NamespaceContentRemaining', 'SomeResourcesRemain', 'Some resources are remaining', counts);
+  const byFinalizer = Map.groupBy(
+    remaining.flatMap(({ finalizers }) => finalizers),
+    (finalizer) => finalizer,
   );
-}
-
-function finalizerCondition(remaining: readonly Remaining[]): NamespaceCondition {
-  const counts = new Map<string, number>();
-  for (const finalizer of remaining.flatMap(({ finalizers }) => finalizers)) {
-    counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
-  }
-  if (counts.size === 0) {
-    return condition(
-      'NamespaceFinalizersRemaining',
-      false,
-      'ContentHasNoFinalizers',
-      'All content-preserving finalizers finished',
-    );
-  }
-  const texts = [...counts].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`).sort();
-  return condition(
-    'NamespaceFinalizersRemaining',
-    true,
-    'SomeFinalizersRemain',
-    `Some content in the namespace has finalizers remaining: ${texts.join(', ')}`,
-  );
+  const finalizers = Array.from(byFinalizer, ([name, { length }]) => `${name} in ${length} resource instances`);
+  const held = 'Some content in the namespace has finalizers remaining';
+  add('NamespaceFinalizersRemaining', 'SomeFinalizersRemain', held, finalizers);
+  return problems;
 }

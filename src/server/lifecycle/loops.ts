@@ -37,27 +37,11 @@ export async function startLoops(
     stop.abort();
     await compaction;
   });
-  stack.use(
-    repeat(
-      bookmarkMs,
-      () => sendBookmarks(context),
-      (error) => log.error({ err: error }, 'bug: failed to send bookmarks'),
-    ),
-  );
-  stack.use(
-    repeat(
-      eventExpiryMs,
-      () => expireEvents(context),
-      (error) => log.warn({ err: error }, 'failed to delete expired Events, retrying'),
-    ),
-  );
-  stack.use(
-    repeat(
-      bootstrapMs,
-      () => bootstrap(context, initial),
-      (error) => log.warn({ err: error }, 'failed to restore the initial objects, retrying'),
-    ),
-  );
+  const every = (ms: number, work: () => Promise<unknown> | void, failed: string): unknown =>
+    stack.use(repeat(ms, work, (error) => log.warn({ err: error }, failed)));
+  every(bookmarkMs, () => sendBookmarks(context), 'failed to send bookmarks, retrying');
+  every(eventExpiryMs, () => expireEvents(context), 'failed to delete expired Events, retrying');
+  every(bootstrapMs, () => bootstrap(context, initial), 'failed to restore the initial objects, retrying');
   stack.use(monitorStore(store, log));
   const reaper = new PodReaper(context);
   stack.defer(() => reaper.close());

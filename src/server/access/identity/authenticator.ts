@@ -46,8 +46,8 @@ export class Authenticator {
     if (token === undefined) return byCertificate === 'refused' ? undefined : anonymous;
     const user = this.#options.staticTokens.userOf(token);
     if (user !== undefined) return user;
-    const known = accountTokens.verifyKnown(token);
-    if (known !== undefined) return userIn(known);
+    const cached = accountTokens.verifyCached(token);
+    if (cached !== undefined) return userIn(cached);
     return async () => userIn(await accountTokens.verify(token, accountTokens.audiences));
   }
 

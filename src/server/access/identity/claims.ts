@@ -1,3 +1,5 @@
+import { isJsonObject } from '../../../api/schema/json-object.ts';
+
 /** A reference to an object that existed when the token was issued. */
 export interface BoundObject {
   readonly name: string;
@@ -49,7 +51,7 @@ export function readClaims(payload: Readonly<Record<string, unknown>>): TokenCla
 }
 
 function readKubernetes(value: unknown): KubernetesClaims | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { namespace, serviceaccount, pod, secret, node } = value;
   if (!isString(namespace) || !isBound(serviceaccount)) return undefined;
   // A malformed reference must not yield an unbound token.
@@ -66,11 +68,8 @@ function readKubernetes(value: unknown): KubernetesClaims | undefined {
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
 const isBound = (value: unknown): value is BoundObject =>
-  isRecord(value) && isString(value['name']) && isString(value['uid']);
+  isJsonObject(value) && isString(value['name']) && isString(value['uid']);
 
 const isNode = (value: unknown): value is { readonly name: string; readonly uid?: string } =>
-  isRecord(value) && isString(value['name']) && (value['uid'] === undefined || isString(value['uid']));
+  isJsonObject(value) && isString(value['name']) && (value['uid'] === undefined || isString(value['uid']));

@@ -175,7 +175,7 @@ describe('a token reflects later changes', () => {
         await world.keys.refresh();
         const verdict = await world.tokens.verify(token, [issuer]);
         assert.equal(verdict.valid ? 'ok' : verdict.error, want);
-        assert.deepEqual(world.tokens.verifyKnown(token) ?? verdict, verdict);
+        assert.deepEqual(world.tokens.verifyCached(token) ?? verdict, verdict);
       });
     }
   }
@@ -338,8 +338,8 @@ test('removing a key revokes cached tokens within about a second', async () => {
   assert.equal((await world.tokens.verify(token, [issuer])).valid, true);
   world.keys.files.splice(0);
   world.now += 1500;
-  world.tokens.verifyKnown(token); // refreshes in the background
+  world.tokens.verifyCached(token); // refreshes in the background
   await world.keys.refresh();
   assert.deepEqual(await world.tokens.verify(token, [issuer]), { valid: false });
-  assert.equal(world.tokens.verifyKnown(token), undefined); // evicted
+  assert.equal(world.tokens.verifyCached(token), undefined); // evicted
 });

@@ -1,6 +1,7 @@
 import type { JWTVerifyResult } from 'jose';
 
 import { truncate } from '../../../api/text.ts';
+import { isJsonObject } from '../../../api/schema/json-object.ts';
 import type { User } from '../../reply.ts';
 import { quoted } from '../rbac/covers.ts';
 import type { Lookup } from './bound-objects.ts';
@@ -100,7 +101,7 @@ export class ServiceAccountTokens {
   }
 
   /** Verifies a cached token synchronously; undefined if the token is not cached. */
-  verifyKnown(token: string): Verdict | undefined {
+  verifyCached(token: string): Verdict | undefined {
     const known = this.#verified.get(token);
     return known === undefined ? undefined : this.#checkClaims(token, known, this.#options.audiences);
   }
@@ -187,9 +188,9 @@ const refused = (error: string): Verdict => ({ valid: false, error });
 function kidOf(header: string): string | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(header, 'base64url').toString());
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (!('kid' in value) || typeof value.kid !== 'string') return undefined;
-    return 'alg' in value && value.alg === algorithm ? value.kid : undefined;
+    if (!isJsonObject(value)) return undefined;
+    const { kid, alg } = value;
+    return typeof kid === 'string' && alg === algorithm ? kid : undefined;
   } catch {
     return undefined; // not a JWT
   }
