@@ -1,4 +1,4 @@
-// What documentation says exists, and what exists.
+// Compares the documentation with the code.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { clouds } from './clouds/clouds.ts';
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, path), 'utf8');
 
-test('every error of a port is explained', () => {
+test('documents every error code of ports', () => {
   const page = read('../../docs/reference/load-balancers.md');
   assert.deepEqual(
     faultReasons.filter((word) => !page.includes(`/${word}\``)),
@@ -22,7 +22,7 @@ test('every error of a port is explained', () => {
   );
 });
 
-test('every metric is listed', () => {
+test('documents every metric', () => {
   const registry = new Registry();
   serviceControllerMetrics(registry);
   const page = read('README.md');
@@ -34,12 +34,12 @@ test('every metric is listed', () => {
   );
 });
 
-test('names of clouds and of their kinds are words', () => {
+test('names of clouds and products are lower-case words', () => {
   for (const { name, products } of clouds)
     for (const kind of products) assert.match(`${name}/${kind.name}`, /^[a-z0-9/-]+$/);
 });
 
-test('every call to AWS, and every annotation for it, is listed', () => {
+test('documents every AWS action and annotation', () => {
   const page = read('../../docs/reference/load-balancers.md');
   assert.deepEqual(
     [...elbActions, ...ec2Actions].filter((action) => !new RegExp(`^(.* )?${action}( .*)?$`, 'm').test(page)),

@@ -17,7 +17,7 @@ import { FairleadServer } from '../harness/server.ts';
 
 const namespace = 'default';
 
-/** The code and reason of a failure, as the client tells it. */
+/** The code and reason of an error of the client. */
 async function failureOf(request: Promise<unknown>): Promise<string> {
   try {
     await request;
@@ -129,7 +129,7 @@ describe('the official JavaScript client', () => {
     assert.equal(await failureOf(objects.read(manifest)), '404 NotFound');
   });
 
-  test('Watch tells what happens, and ends when it is told to', async () => {
+  test('Watch delivers events and ends when it is aborted', async () => {
     const core = config.makeApiClient(CoreV1Api);
     const { metadata } = await core.listNamespacedConfigMap({ namespace });
     const events: string[] = [];

@@ -8,12 +8,12 @@ import type { TestObject } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
 import { FairleadServer } from '../harness/server.ts';
 
-/** How long informers must keep up; CI is content with the default, a longer run proves more. */
+/** The duration of the test; longer runs cover more. */
 const seconds = Number(process.env['FAIRLEAD_CLIENT_SECONDS'] ?? 40);
 const betweenRestartsMs = 2500;
 const namespace = 'default';
 
-/** An informer of the official client, used as its examples do: started again after every error. */
+/** An informer of the official client, restarted after every error as in its examples. */
 class Followed {
   readonly collection: string;
   /** `add web 12`, in the order of the callbacks. */
@@ -65,7 +65,7 @@ class Followed {
 const labelOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): string =>
   `${metadata?.name} ${metadata?.resourceVersion}`;
 
-test(`informers of the official client stay right over ${seconds} s of restarts`, async (context) => {
+test(`informers of the official client stay consistent over ${seconds} s of restarts`, async (context) => {
   await using server = await FairleadServer.start();
   const credentials = await server.credentials();
   const config = new KubeConfig();
@@ -113,7 +113,7 @@ async function revision(server: FairleadServer): Promise<string> {
   return body.metadata.resourceVersion as string;
 }
 
-/** Creates, changes and deletes through all restarts; resolves with how many writes were acknowledged. */
+/** Creates, changes and deletes objects during restarts; returns the number of acknowledged writes. */
 async function writeUntil(signal: AbortSignal, server: FairleadServer): Promise<number> {
   const credentials = await server.credentials();
   let acknowledged = 0;
@@ -125,7 +125,7 @@ async function writeUntil(signal: AbortSignal, server: FairleadServer): Promise<
       if (status <= 201) acknowledged++;
       await delay(5);
     } catch {
-      // The server has gone; it comes back on the same port.
+      // The server is restarting on the same port.
       connection[Symbol.dispose]();
       await delay(20);
       connection = new Connection(server.port, credentials);
@@ -135,7 +135,7 @@ async function writeUntil(signal: AbortSignal, server: FairleadServer): Promise<
   return acknowledged;
 }
 
-/** Some of these are refused after a restart: what was created may be there already, what is deleted may not. */
+/** Some writes fail after a restart: a created object may exist already, a deleted one may not. */
 function requestFor(count: number): { method: string; path: string; body?: unknown; type?: string } {
   const resource = count % 3 === 0 ? 'configmaps' : 'services';
   const collection = `/api/v1/namespaces/${namespace}/${resource}`;
@@ -150,7 +150,7 @@ function requestFor(count: number): { method: string; path: string; body?: unkno
   return { method: 'PATCH', path, body: { metadata }, type: 'application/merge-patch+json' };
 }
 
-/** What the server says has happened since a revision, up to an object that is made last. */
+/** The events since a revision, up to an object that is created last. */
 async function history(connection: Connection, collection: string, since: string): Promise<string[]> {
   const last = { metadata: { name: 'last' }, spec: { ports: [{ port: 80 }] } };
   assert.equal((await connection.ask('POST', `${collection}?fieldValidation=Ignore`, last)).status, 201);

@@ -1,4 +1,4 @@
-// `fairlead loadbalancer --interface`: addresses of load balancers on a network of their own, asked by a neighbour.
+// `fairlead loadbalancer --interface`: addresses of load balancers on an isolated network, requested by a neighbor.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
   const isOnNode = (): boolean => network.node.run('ip', 'address', 'show', 'dev', 'leaf0').includes(` ${address}/32 `);
   const asked = async (): Promise<string> => (await network.client.dial(address, 8000, { timeoutMs: 700 }))[0] ?? '';
 
-  test('a neighbour reaches the Service, and unlearns where the address was before', async () => {
+  test('a neighbor reaches the Service and updates its ARP cache', async () => {
     const neighbour = ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'stale'];
     network.client.run('ip', ...neighbour);
     await start();
@@ -74,7 +74,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     assert.equal(k('get', 'service', 'web', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}'), address);
   });
 
-  test('who ends gives the address up, who is killed loses it with the lease, and who follows has it again', async () => {
+  test('a stopped process removes the address, a killed one loses it with the lease, and the next leader adds it', async () => {
     await part.stop('SIGTERM');
     assert.equal(isOnNode(), false);
     await start();
@@ -86,13 +86,13 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     await until('it answers', async () => (await asked()).startsWith('podA'));
   });
 
-  test('the address goes with its Service', async () => {
+  test('removes the address with its Service', async () => {
     k('delete', 'service', 'web');
     await until('it is gone', () => !isOnNode());
     await part.stop('SIGTERM');
   });
 
-  test('what cannot be announced is told at the Service', async () => {
+  test('records an Event if an address cannot be announced', async () => {
     const flags = ['--pool', `lab=${address}`, '--interface', 'nowhere', '--leader-elect=false', '--health-port', '0'];
     part = stack.use(
       new FairleadProcess(['loadbalancer', '--kubeconfig', fairlead.kubeconfig, ...flags], { within: inNode() }),
@@ -100,6 +100,6 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     await part.ready();
     k('create', 'service', 'loadbalancer', 'lost', '--tcp=80');
     const why = /cannot announce 192\.0\.2\.20 on interface nowhere: Cannot find device "nowhere"/;
-    await until('it is told', () => why.test(k('describe', 'service', 'lost')));
+    await until('the Event is recorded', () => why.test(k('describe', 'service', 'lost')));
   });
 });

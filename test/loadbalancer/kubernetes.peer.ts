@@ -1,4 +1,4 @@
-// `fairlead loadbalancer`, twice, at Kubernetes' own API server, with the roles of the example.
+// Two replicas of `fairlead loadbalancer` with kube-apiserver and the roles of the example.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -43,13 +43,13 @@ describe('load balancers at Kubernetes', { skip }, () => {
   const entry = (name: string, path: string): string =>
     `get service ${name} -o jsonpath='{.status.loadBalancer.ingress[0].${path}}'`;
 
-  test('LB-1 both protocols of one number have an address, and every port its status', async () => {
+  test('LB-1 both protocols on one port have an address, and every port has a status', async () => {
     await must('apply -f examples/loadbalancer/dns.yaml');
     await prints(entry('dns', 'ip'), /^192\.0\.2\.10$/);
     await prints(entry('dns', 'ports[*].protocol'), /^UDP TCP$/);
   });
 
-  test('LB-3 Kubernetes takes the ports of a Service that has no address', async () => {
+  test('LB-3 Kubernetes accepts the port status of a Service without an address', async () => {
     const annotations = { 'loadbalancer.fairlead.dev/addresses': '198.51.100.1' };
     const lost = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'lost', annotations } };
     await must('create -f -', JSON.stringify({ ...lost, spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } }));
@@ -60,7 +60,7 @@ describe('load balancers at Kubernetes', { skip }, () => {
     await prints('get service lost --ignore-not-found', /^$/);
   });
 
-  test('when the replica that leads is killed, the other goes on and changes nothing that is right', async () => {
+  test('after the leader is killed, the other replica takes over without unnecessary changes', async () => {
     const leads = await Promise.all(replicas.map(isLeader));
     assert.equal(leads.filter((does) => does).length, 1);
     const revision = await must(`get service dns -o jsonpath='{.metadata.resourceVersion}'`);
@@ -75,7 +75,7 @@ describe('load balancers at Kubernetes', { skip }, () => {
     replicas = [second];
   });
 
-  test('the roles of the example are enough', async () => {
+  test('the roles of the example are sufficient', async () => {
     const [part] = replicas;
     assert.ok(part);
     const { text } = await askHealth(part, '/metrics');

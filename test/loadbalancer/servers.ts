@@ -1,14 +1,14 @@
-// Servers that stand for Pods: DNS and SIP, over UDP and TCP at one address and port.
+// DNS and SIP servers in place of Pods, over UDP and TCP on one address and port.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
 import * as dnsPacket from 'dns-packet';
 
-/** Answers a datagram, or what came over a connection. */
+/** Handles a datagram or data from a connection. */
 type Answer = (question: Buffer, over: 'UDP' | 'TCP') => Buffer;
 
-/** Listens for both protocols at one address and port. */
+/** Listens for both protocols on one address and port. */
 export async function serveBoth(address: string, port: number, answer: Answer): Promise<AsyncDisposable> {
   const udp = createSocket('udp4');
   udp.on('message', (question, from) => udp.send(answer(question, 'UDP'), from.port, from.address));
@@ -26,7 +26,7 @@ export async function serveBoth(address: string, port: number, answer: Answer): 
   };
 }
 
-/** A DNS server that knows one address for everything; over TCP with the length in front. */
+/** A DNS server that returns one address for every query. */
 export const dnsAnswer: Answer = (question, over) => {
   const { id, questions = [] } = dnsPacket.decode(over === 'TCP' ? question.subarray(2) : question);
   const answers = questions.map(({ name }) => ({ name, type: 'A' as const, ttl: 5, data: '192.0.2.53' }));
@@ -34,7 +34,7 @@ export const dnsAnswer: Answer = (question, over) => {
   return over === 'UDP' ? answer : Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]);
 };
 
-/** A SIP server that is well, and says over what it was asked. */
+/** A SIP server that responds with the transport of the request. */
 export const sipAnswer: Answer = (request, over) => {
   const via = /^Via: .*$/m.exec(request.toString())?.[0] ?? 'Via: none';
   return Buffer.from(`SIP/2.0 200 OK\r\n${via.trim()}\r\nServer: ${over}\r\nContent-Length: 0\r\n\r\n`);
@@ -46,7 +46,7 @@ const options = (over: string): string =>
 
 const serverIn = (text: string): string => /^SIP\/2\.0 200 OK[^]*^Server: (\w+)/m.exec(text)?.[1] ?? text;
 
-/** Asks a SIP server whether it is well; over what it was asked, as it says, or '' when there is no answer. */
+/** Sends an OPTIONS request to a SIP server; returns the transport in the response, or '' without a response. */
 export async function sipOptions(over: 'UDP' | 'TCP', address: string, port: number): Promise<string> {
   const late = AbortSignal.timeout(500);
   try {

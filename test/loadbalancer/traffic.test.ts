@@ -1,4 +1,4 @@
-// LB-7, LB-9, LB-10, LB-23: addresses of load balancers of `fairlead up`, asked for real.
+// LB-7, LB-9, LB-10, LB-23: traffic to load balancer addresses of `fairlead up`.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
   let kubectl = '';
   let directory = '';
 
-  /** Runs kubectl; its output, or that it failed and why. */
+  /** Runs kubectl; returns its output or its error. */
   const ask = async (args: readonly string[], input?: object): Promise<{ out: string; err: string; code: number }> => {
     const given = input === undefined ? {} : { input: JSON.stringify(input) };
     const { out, err, code } = await run(kubectl, args, { env: { KUBECONFIG: fairlead.kubeconfig }, ...given });
@@ -83,7 +83,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
   const answers = async (at: string, port: number): Promise<string> =>
     `${await sipOptions('UDP', at, port)} ${await sipOptions('TCP', at, port)}`;
 
-  /** Has addresses of its own: those of the default are also those of any other `fairlead up` on this machine. */
+  /** Uses its own addresses, because any other `fairlead up` on this machine has the default ones. */
   const up = async (settings: string, ...flags: readonly string[]): ReturnType<typeof startFairlead> => {
     const config = join(directory, 'config.yaml');
     await writeFile(config, `loadbalancer:\n  pool: [test=127.47.30.1-127.47.30.99]\n  ${settings}\n`);
@@ -138,7 +138,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     },
   );
 
-  test('a backend that does not answer gets nothing, until it answers again', async () => {
+  test('an unhealthy backend gets no traffic until it recovers', async () => {
     const backend = (ip: string, name: string): Promise<AsyncDisposable> =>
       serveBoth(ip, 5070, () => Buffer.from(`SIP/2.0 200 OK\r\nServer: ${name}\r\n\r\n`));
     const dies = await backend('127.192.30.5', 'one');
@@ -160,7 +160,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     await until('both serve again', async () => /one.*two/.test(await heard()));
   });
 
-  test('LB-23 with the gate off what mixes goes on, can be edited and deleted, on one data directory', async () => {
+  test('LB-23 with the gate off, existing mixed Services can be edited and deleted, on the same data directory', async () => {
     const at = await address('sip');
     await fairlead.stop();
     fairlead = await up('', '--feature-gates', 'MixedProtocolLBService=false');
@@ -178,7 +178,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     await until('it is gone', async () => (await answers(at, 5061)) === ' ');
   });
 
-  test('LB-7 a port that a cloud could not open gets no traffic, and gets it when another cloud can', async () => {
+  test('LB-7 a port that a cloud cannot open gets no traffic until another cloud opens it', async () => {
     await fairlead.stop();
     const simulate = async (cloud: string): Promise<void> => {
       fairlead = await up(`simulate: ${cloud}`);

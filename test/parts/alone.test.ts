@@ -1,4 +1,4 @@
-// `fairlead controllers` as a process of its own, with nothing but the rights of its role.
+// `fairlead controllers` as a separate process with the rights of its role.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -38,7 +38,7 @@ describe('fairlead controllers', () => {
     (await client.list(endpointSliceKind, { namespace, labelSelector: `kubernetes.io/service-name=${name}` })).items
       .length;
 
-  test('does its work with the rights of its role, and SIGTERM ends it with 0', async () => {
+  test('works with the rights of its role, and exits with 0 after SIGTERM', async () => {
     await using part = startControllers(kubeconfig, ['--log-level', 'debug']);
     await part.ready();
     assert.deepEqual(await askHealth(part, '/readyz'), { status: 200, text: 'ok' });
@@ -63,11 +63,11 @@ describe('fairlead controllers', () => {
     await part.stop('SIGTERM');
   });
 
-  test('waits for a server that is away, and says so', async () => {
+  test('waits for an unreachable server and reports it', async () => {
     await server.stop('SIGTERM');
     await using part = startControllers(kubeconfig);
     const why = new RegExp(`the API server ${server.url} cannot be reached: connect ECONNREFUSED`);
-    await until('it says why', async () => why.test((await askHealth(part, '/readyz')).text));
+    await until('/readyz reports the error', async () => why.test((await askHealth(part, '/readyz')).text));
     assert.equal((await askHealth(part, '/readyz')).status, 503);
     assert.deepEqual(await askHealth(part, '/livez'), { status: 200, text: 'ok' });
     assert.match(part.err, /"msg":"API server is unreachable, retrying"/);
@@ -89,11 +89,11 @@ describe('fairlead controllers', () => {
     await server.start();
   });
 
-  test('a restart of the server goes by without a restart of the part', async () => {
+  test('survives a restart of the server', async () => {
     await using part = startControllers(kubeconfig);
     await part.ready();
     await server.stop('SIGKILL');
-    await until('it says why', async () => (await askHealth(part, '/readyz')).status === 503);
+    await until('/readyz reports the error', async () => (await askHealth(part, '/readyz')).status === 503);
     await server.start();
     await createService(client, 'again');
     await until('a slice', async () => (await slicesOf('again')) === 1);

@@ -16,7 +16,7 @@ export async function controllersKubeconfig(directory: string): Promise<string> 
 export const startControllers = (kubeconfig: string, flags: readonly string[] = []): FairleadProcess =>
   new FairleadProcess(['controllers', '--kubeconfig', kubeconfig, '--health-port', '0', ...flags]);
 
-/** What a process answers at a path of its health port, which it prints when it starts. */
+/** The response of a process at a path of its health port, which it prints when it starts. */
 export async function askHealth(part: FairleadProcess, path: string): Promise<{ status: number; text: string }> {
   await part.prints(/\/readyz$/m);
   const [, url = ''] = /health\s+(http:\/\/\S+)\/readyz/.exec(part.out) ?? [];

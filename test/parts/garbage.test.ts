@@ -1,4 +1,4 @@
-// Deletion in each mode, with kubectl: an owner, what it owns, and what that owns in turn.
+// Deletion in each mode with kubectl: an owner with two levels of dependents.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -39,7 +39,7 @@ for (const kubectl of await findKubectls()) {
       const metadata = { name, labels: { made: 'here' }, ...(owner === undefined ? {} : { ownerReferences }), ...more };
       await must('create -f -', JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata }));
     };
-    /** Three generations, in a namespace of their own. */
+    /** An owner with two levels of dependents, in a namespace of their own. */
     const family = async (namespace: string): Promise<void> => {
       await must(`create namespace ${namespace}`);
       await session.use(namespace);
@@ -48,14 +48,14 @@ for (const kubectl of await findKubectls()) {
       await create('c-last', 'b-owned');
     };
 
-    test('in the background the owner goes at once, and all that it owned after it', async () => {
+    test('in the background deletes the owner at once and its dependents afterwards', async () => {
       await family('background');
       await must('delete configmap a-owner --cascade=background --wait=false');
       await assert.rejects(must('get configmap a-owner'), /NotFound/);
       await becomes('');
     });
 
-    test('in the foreground the owner stays until what it owns has gone', async () => {
+    test('in the foreground keeps the owner until its dependents are deleted', async () => {
       await family('foreground');
       await create('d-held', 'a-owner', { finalizers: ['example.org/hold'] });
       await must('delete configmap a-owner --cascade=foreground --wait=false');
@@ -68,7 +68,7 @@ for (const kubectl of await findKubectls()) {
       await becomes('');
     });
 
-    test('as an orphan what was owned stays, without an owner', async () => {
+    test('orphaning keeps the dependents without an owner', async () => {
       await family('orphan');
       await must('delete configmap a-owner --cascade=orphan');
       assert.equal(await names(), 'b-owned c-last');
@@ -76,7 +76,7 @@ for (const kubectl of await findKubectls()) {
       assert.notEqual(await must('get configmap c-last -o jsonpath={.metadata.ownerReferences}'), '');
     });
 
-    test('what is made for an owner that has gone is collected', async () => {
+    test('deletes an object whose owner no longer exists', async () => {
       await family('late');
       const uid = await must('get configmap a-owner -o jsonpath={.metadata.uid}');
       await must('delete configmap a-owner');

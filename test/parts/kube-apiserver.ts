@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { freePort } from '../../src/server/testing/free-port.ts';
 
-/** Where Kubernetes' own server and its store are, if they are anywhere. */
+/** The paths of kube-apiserver and etcd, if they are installed. */
 export function findKubeApiserver(): { readonly apiserver: string; readonly etcd: string } | undefined {
   const find = (variable: string, program: string): string | undefined =>
     process.env[variable] ??
@@ -23,7 +23,7 @@ export function findKubeApiserver(): { readonly apiserver: string; readonly etcd
 
 const adminToken = 'admin-token';
 
-/** Kubernetes' own API server, with RBAC. */
+/** A kube-apiserver with RBAC. */
 export class KubeApiserver implements AsyncDisposable {
   readonly url: string;
   readonly #folder: string;
@@ -68,7 +68,7 @@ export class KubeApiserver implements AsyncDisposable {
     return server;
   }
 
-  /** Writes a kubeconfig for whoever has the token; default: the administrator. */
+  /** Writes a kubeconfig with a token; default: that of the administrator. */
   async kubeconfig(name: string, token = adminToken): Promise<string> {
     const path = join(this.#folder, name);
     const config = {

@@ -1,4 +1,4 @@
-// `fairlead controllers` at Kubernetes' own API server, with the roles of the example.
+// `fairlead controllers` with kube-apiserver and the roles of the example.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ describe('the controllers at Kubernetes', { skip }, () => {
   });
   after(() => stack.disposeAsync());
 
-  test('slices and Endpoints follow Pods', async () => {
+  test('updates slices and Endpoints with the Pods', async () => {
     await must('apply -f examples/tour/pods.yaml');
     const ready = '{"type":"Ready","status":"True"}';
     const status = `{"phase":"Running","podIP":"192.0.2.10","podIPs":[{"ip":"192.0.2.10"}],"conditions":[${ready}]}`;
@@ -46,7 +46,7 @@ describe('the controllers at Kubernetes', { skip }, () => {
     await prints(`get endpoints web -o jsonpath='{.subsets[*].addresses[*].ip}'`, /^192\.0\.2\.10$/);
   });
 
-  test('what a Service owned goes with it, in the background and in the foreground', async () => {
+  test('deletes the dependents of a Service, in the background and in the foreground', async () => {
     await must('delete service web');
     await prints('get endpointslices -l kubernetes.io/service-name=web -o name', /^$/);
     await must('create service clusterip first --tcp=80');
@@ -55,7 +55,7 @@ describe('the controllers at Kubernetes', { skip }, () => {
     await prints('get endpointslices -l kubernetes.io/service-name=first -o name', /^$/);
   });
 
-  test('the roles of the example are enough', async () => {
+  test('the roles of the example are sufficient', async () => {
     const { text } = await askHealth(part, '/metrics');
     assert.match(text, /^rest_client_requests_total\{code="201"/m);
     assert.doesNotMatch(text, /^rest_client_requests_total\{code="40[13]"/m);

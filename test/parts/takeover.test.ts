@@ -1,4 +1,4 @@
-// Two replicas of `fairlead controllers`, of which the one that leads is killed in the middle of its work.
+// Two replicas of `fairlead controllers`, of which the leader is killed during its work.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -21,9 +21,9 @@ const services = 150;
 const podsEach = 2;
 const leaseMs = 3000;
 const retryMs = 500;
-/** Until somebody else may begin: the lease runs out after it was last seen to change, and is looked at now and then. */
+/** The time until a takeover: the lease duration plus the retry period. */
 const boundMs = leaseMs + retryMs * (1 + 1.2) + 2000;
-/** What a machine that is busy with other things may need besides. */
+/** Additional time on a busy machine. */
 const busyMs = 10_000;
 const election = ['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'];
 const flags = [...election, '--leader-elect-retry-period', '500ms'];
@@ -57,7 +57,7 @@ describe('two replicas of the controllers', () => {
   const revisions = (found: readonly EndpointSlice[]): Map<string, string> =>
     new Map(found.map(({ metadata }) => [metadata.uid ?? '', metadata.resourceVersion ?? '']));
 
-  test('one leads, and both are ready', async () => {
+  test('one is the leader, and both are ready', async () => {
     await until('one leads', async () => {
       const leads = await Promise.all(replicas.map(isLeader));
       return leads.filter((does) => does).length === 1;
@@ -65,7 +65,7 @@ describe('two replicas of the controllers', () => {
     for (const replica of replicas) assert.equal((await askHealth(replica, '/readyz')).status, 200);
   });
 
-  test('when the one that leads is killed mid-change, the other converges within the bound and repeats nothing', async () => {
+  test('after the leader is killed during a change, the other converges within the bound and repeats nothing', async () => {
     const names = Array.from({ length: services }, (_, index) => `s${index}`);
     await Promise.all(
       names.flatMap((app, index) =>
@@ -82,9 +82,9 @@ describe('two replicas of the controllers', () => {
     await first.stop('SIGKILL');
     const killedAt = performance.now();
     await creating;
-    // Once these are answered, so is what was under way when it was killed.
+    // After these responses, the requests of the killed leader are complete too.
     await Promise.all(names.slice(services / 2).map((name) => createService(client, name)));
-    // The last of these go while nobody leads: what they owned must not stay.
+    // The last of these are deleted while there is no leader: their dependents must be deleted later.
     await Promise.all(names.slice(0, 10).map((name) => client.delete(serviceKind, { namespace, name })));
     const left = names.slice(10);
     const before = revisions(await slices());
@@ -110,7 +110,7 @@ describe('two replicas of the controllers', () => {
     assert.deepEqual(revisions(await slices()), settled, 'nothing is written once all is done');
   });
 
-  test('one that is asked to stop hands over at once', async () => {
+  test('a stopped leader releases the lease at once', async () => {
     const leader = replicas.find((replica) => !replica.hasEnded) ?? assert.fail('both have ended');
     await leader.stop('SIGTERM');
     const lease = await client.get(leaseKind, { namespace: 'kube-system', name: 'fairlead-controllers' });

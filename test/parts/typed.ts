@@ -1,4 +1,4 @@
-// What an administrator types at a server, for tests against Kubernetes' own.
+// kubectl commands for tests with kube-apiserver.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -6,13 +6,13 @@ import { run } from '../harness/command.ts';
 import { root } from '../harness/process.ts';
 import { parseWords } from '../harness/transcript.ts';
 
-/** With which kubectl, and where. */
+/** The kubectl binary and kubeconfig. */
 export interface Desk {
   readonly kubectl: string;
   readonly kubeconfig: string;
 }
 
-/** What a command of kubectl prints; it must succeed. */
+/** The output of a kubectl command, which must succeed. */
 export async function typed({ kubectl, kubeconfig }: Desk, command: string, input = ''): Promise<string> {
   const args = ['--kubeconfig', kubeconfig, ...parseWords(command)];
   const { out, err, code } = await run(kubectl, args, { cwd: root, input });
@@ -20,7 +20,7 @@ export async function typed({ kubectl, kubeconfig }: Desk, command: string, inpu
   return out;
 }
 
-/** Types a command until it prints what is wanted. */
+/** Repeats a command until its output matches. */
 export async function typedUntil(desk: Desk, command: string, want: RegExp): Promise<void> {
   for (const end = performance.now() + 30_000; ; await delay(100)) {
     const out = await typed(desk, command).catch((error: unknown) => String(error));

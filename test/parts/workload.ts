@@ -9,11 +9,11 @@ const namespace = 'default';
 /** Creates a Service that selects Pods with `app` of its name. */
 export async function createService(client: Client, name: string): Promise<void> {
   const spec = { selector: { app: name }, ports: [{ port: 80 }] };
-  // A cast for what a user sends: the server fills in the rest.
+  // A cast because the server sets the other fields.
   await client.create(serviceKind, { metadata: { namespace, name }, spec } as unknown as Service);
 }
 
-/** Creates a Pod with `app`, and says that it is ready at an address. */
+/** Creates a ready Pod with `app` and an address. */
 export async function createReadyPod(client: Client, app: string, name: string, podIP: string): Promise<void> {
   const spec = { containers: [{ name: 'c', image: 'example.org/c' }] };
   const metadata = { namespace, name, labels: { app } };

@@ -1,4 +1,4 @@
-// What each cloud makes of a few Services: the rows of KEP-1435 (LB-11 to LB-20), then and now.
+// The rules of each cloud: the table of KEP-1435 (LB-11 to LB-20), in 2020 and today.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -25,7 +25,7 @@ function planned(name: string, era: Era, ports: string, { product, account, ...c
   return plan(cloud, { service, era, product, isMixingAllowed: true, ...(account === undefined ? {} : { account }) });
 }
 
-/** The units as text, or the code of the first fault that says why not. */
+/** The units as text, or the code of the first fault. */
 function result(one: Plan): string {
   if (one.refusal === undefined)
     return unitsOf(one.resources)
@@ -166,13 +166,13 @@ for (const [id, cloud, era, ports, want, given] of cases) {
   });
 }
 
-test('LB-12 one listener for both protocols needs one node port', () => {
+test('LB-12 one listener for both protocols requires one node port', () => {
   const base = serviceWith(dns, asked);
   const ports = (base.spec.ports ?? []).map((port, index) => ({ ...port, nodePort: 30_000 + index }));
   assert.equal(result(planned('aws', 'today', dns, { ...asked, spec: { ports } })), 'refused NodePortMismatch');
 });
 
-test('LB-15 two load balancers share an address only if it is static', () => {
+test('LB-15 load balancers can share only a static address', () => {
   const at = (isStatic: boolean): string =>
     result(
       planned('gce', 'seed', '53/UDP', {
@@ -184,7 +184,7 @@ test('LB-15 two load balancers share an address only if it is static', () => {
   assert.equal(at(true), 'UDP');
 });
 
-test('LB-17 a load balancer of IBM VPC cannot do without node ports', () => {
+test('LB-17 IBM VPC requires node ports', () => {
   const spec = { allocateLoadBalancerNodePorts: false, ports: [{ port: 80, protocol: 'TCP' as const }] };
   assert.equal(result(planned('ibm-vpc', 'today', '80/TCP', { spec })), 'refused NodePortRequired');
 });
@@ -200,20 +200,20 @@ test('LB-11 internal by annotation, and listeners by protocol', () => {
   assert.deepEqual(listeners, ['HTTPS', 'UDP']);
 });
 
-test('one Service for each protocol is advised only where that would help', () => {
+test('recommends one Service per protocol only if all protocols are supported', () => {
   const says = (cloud: string): string | undefined => planned(cloud, 'today', dns).refusal?.message;
   assert.match(says('gce') ?? '', /: create one Service per protocol/);
   assert.match(says('oracle') ?? '', /: it supports only TCP, use another kind for the rest/);
 });
 
-test('a quota refuses the whole, and more room would help', () => {
+test('refuses a Service over the quota; the refusal is not final', () => {
   const ports = Array.from({ length: 11 }, (_, index) => `${index + 1}/TCP`).join(' ');
   const refused = planned('ibm-vpc', 'today', ports);
   assert.equal(refused.refusal?.reason, 'QuotaExceeded');
   assert.equal(refused.refusal?.isFinal, false);
 });
 
-test('a setting that has no effect any more is told', () => {
+test('warns about an annotation without effect', () => {
   const annotations = { 'service.beta.kubernetes.io/azure-load-balancer-mixed-protocols': 'true' };
   assert.deepEqual(
     planned('azure', 'today', '53/TCP', { annotations }).events.map(({ reason }) => reason),
@@ -221,12 +221,12 @@ test('a setting that has no effect any more is told', () => {
   );
 });
 
-test('every cloud has a product for what a Service asks for, in both eras', () => {
+test('every cloud has the selected product in both eras', () => {
   for (const cloud of clouds)
     for (const era of ['seed', 'today'] as const) assert.equal(planned(cloud.name, era, '80/TCP').refusal, undefined);
 });
 
-test('clients are let in by the field of a Service, and by the annotation only where that is empty', () => {
+test('uses the source ranges of the field, or those of the annotation if it is empty', () => {
   const annotations = { 'service.beta.kubernetes.io/load-balancer-source-ranges': '198.51.100.0/24, 203.0.113.0/24' };
   const sources = (spec: ServiceChanges['spec'] = {}): string | undefined =>
     planned('azure', 'today', '80/TCP', { annotations, spec }).resources.find(

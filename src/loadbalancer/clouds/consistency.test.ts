@@ -1,4 +1,4 @@
-// LB-22: every product of every cloud × ports × gate × new or existing: what is specified, or a refusal.
+// LB-22: all products × ports × gate × new or existing: a Service is set up as specified or refused.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -53,7 +53,7 @@ interface Case {
   readonly existing: readonly Resource[];
 }
 
-/** Holds for every plan there is. */
+/** Invariants of every plan. */
 function hold({ service, existing, ...rest }: Case, planned: Plan): void {
   const wanted = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
   assert.deepEqual(
@@ -85,7 +85,7 @@ function hold({ service, existing, ...rest }: Case, planned: Plan): void {
   assert.equal(planned.bill.hourlyChange ?? 0, 0, 'and nothing is billed');
 }
 
-/** What is not served is told: by an Event, a condition and the status of its port. */
+/** Ports that are not served are reported by an Event, a condition and the port status. */
 function holdProblem({ reason, message, isAboutMixing }: Problem, planned: Plan, wanted: readonly OpenPort[]): void {
   assert.ok(planned.events.some((event) => event.type === 'Warning' && event.reason === reason));
   assert.notEqual(message, '');
@@ -114,7 +114,7 @@ for (const cloud of clouds) {
                 const fresh = plan(cloud, input);
                 hold({ cloud, ...input, existing: [] }, fresh);
                 works += fresh.refusal === undefined ? 1 : 0;
-                // Every set of ports after every other.
+                // Every transition between two sets of ports.
                 for (const before of portSets) {
                   const first = plan(cloud, {
                     ...input,
@@ -134,7 +134,7 @@ for (const cloud of clouds) {
   });
 }
 
-test('LB-22 any ports, nodes and changes: a plan that is carried out plans nothing more', () => {
+test('LB-22 the plan is idempotent for any ports, nodes and changes', () => {
   const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');
   const ports = fc
     .uniqueArray(fc.tuple(fc.integer({ min: 1, max: 6 }), protocol), { minLength: 1, maxLength: 6, selector: String })
@@ -168,7 +168,7 @@ test('LB-22 any ports, nodes and changes: a plan that is carried out plans nothi
   );
 });
 
-test('LB-8 a mixed Service that the API let through although the gate is off is refused, and one that exists goes on', () => {
+test('LB-8 with the gate off, refuses a new mixed Service that the API server accepted, and keeps an existing one', () => {
   for (const cloud of clouds) {
     const service = serviceWith('80/TCP 81/UDP');
     const product = productsOf(cloud, 'today').findLast(({ mixed }) => mixed !== 'none')?.name;
@@ -185,7 +185,7 @@ test('LB-8 a mixed Service that the API let through although the gate is off is 
   }
 });
 
-test('LB-3 both shapes of the port status say the same', () => {
+test('LB-3 both forms of the port status agree', () => {
   const ports = [
     { port: 80, protocol: 'TCP' },
     { port: 81, protocol: 'UDP', fault: { code: 'MixedProtocolNotSupported', message: 'no' } },

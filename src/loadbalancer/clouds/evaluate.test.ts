@@ -1,4 +1,4 @@
-// Which ports of a Service are served where a cloud cannot serve all, and some are better than none.
+// The served ports of a Service with the best-effort policy.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -13,25 +13,25 @@ interface Case {
   readonly name: string;
   readonly at: string;
   readonly ports: string;
-  /** What was open before. */
+  /** The open ports before. */
   readonly before?: string;
   readonly policy?: string;
   readonly isGateOff?: boolean;
   readonly served: string;
-  /** Codes of the others, in the order of the manifest. */
+  /** Codes of the unserved ports, in the order of the manifest. */
   readonly left: readonly string[];
 }
 
 const cases: readonly Case[] = [
   {
-    name: 'a cloud that does not mix serves the protocol that comes first',
+    name: 'a cloud without mixed protocols serves the first protocol',
     at: 'aws/nlb',
     ports: '80/TCP 81/UDP 443/TCP',
     served: '80/TCP 443/TCP',
     left: ['MixedProtocolNotSupported'],
   },
   {
-    name: 'what is open already stays so, whatever comes first',
+    name: 'keeps open ports, whatever comes first',
     at: 'aws/nlb',
     ports: '81/UDP 80/TCP',
     before: '80/TCP',
@@ -39,28 +39,28 @@ const cases: readonly Case[] = [
     left: ['MixedProtocolNotSupported'],
   },
   {
-    name: 'of one number the first protocol is served',
+    name: 'serves the first protocol of a port number',
     at: 'aws/nlb-lbc',
     ports: '53/UDP 53/TCP 80/TCP',
     served: '53/UDP 80/TCP',
     left: ['fairlead.dev/SamePortOptInRequired'],
   },
   {
-    name: 'a port that needs another one is served with it',
+    name: 'serves a port together with one that it depends on',
     at: 'digitalocean/regional',
     ports: '53/UDP 9000/SCTP 80/TCP',
     served: '53/UDP 80/TCP',
     left: ['fairlead.dev/UnsupportedProtocol'],
   },
   {
-    name: 'nothing is served where nothing can be',
+    name: 'serves nothing if no port can be served',
     at: 'oracle/lb',
     ports: '53/UDP 9000/SCTP',
     served: '',
     left: ['fairlead.dev/UnsupportedProtocol', 'fairlead.dev/UnsupportedProtocol'],
   },
   {
-    name: 'LB-5 all or nothing, unless the Service says otherwise',
+    name: 'LB-5 serves all ports or none by default',
     at: 'aws/nlb',
     ports: '80/TCP 81/UDP',
     policy: 'strict',
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     left: ['MixedProtocolNotSupported', 'MixedProtocolNotSupported'],
   },
   {
-    name: 'LB-8 the gate is off: somebody wants no mixed load balancers, also none in part',
+    name: 'LB-8 best effort does not apply if the gate is off',
     at: 'azure/standard',
     ports: '80/TCP 81/UDP',
     isGateOff: true,
@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
     left: ['MixedProtocolNotSupported', 'MixedProtocolNotSupported'],
   },
   {
-    name: 'all is served where all can be',
+    name: 'serves all ports if possible',
     at: 'azure/standard',
     ports: '80/TCP 81/UDP',
     served: '80/TCP 81/UDP',
@@ -117,13 +117,13 @@ for (const { served, left, ...given } of cases) {
   });
 }
 
-test('a problem names every port, and whether it is served', () => {
+test('a problem names every port and whether it is served', () => {
   const { shortfall } = planned({ name: '', at: 'aws/nlb', ports: '80/TCP 81/UDP' });
   assert.match(shortfall?.message ?? '', / \(ports: 80\/TCP served, 81\/UDP MixedProtocolNotSupported\)$/);
   assert.equal(shortfall?.reason, 'LoadBalancerMixedProtocolNotSupported');
 });
 
-test('as many as there is room for are served, and the others tried again', () => {
+test('serves as many ports as the quota allows, and retries the others', () => {
   const ports = Array.from({ length: 52 }, (_, index) => `${index + 1}/TCP`).join(' ');
   const { shortfall, resources } = planned({ name: '', at: 'aws/nlb', ports });
   assert.equal(openPorts(resources).size, 50);

@@ -1,4 +1,4 @@
-// Every product × a few sets of ports, then and now, as a page that a change of a rule shows up in.
+// A golden file of all products × some sets of ports × eras, so that changes of rules are visible in review.
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ import { unitsOf } from './resource.ts';
 const page = join(import.meta.dirname, 'matrix.txt');
 const portSets = ['80/TCP', '80/TCP 81/UDP', '53/TCP 53/UDP', '53/UDP', '9000/SCTP', '53/TCP 53/UDP 443/TCP'];
 
-/** What is counted, and all that is made; or why not, port by port. */
+/** The units and resources, or the fault of each port. */
 function lineOf({ refusal, resources, ports }: Plan): string {
   if (refusal !== undefined) return `refused: ${ports.map(({ fault }) => fault?.code.replace(/^.*\//, '')).join(', ')}`;
   const units = unitsOf(resources).map(({ id }) => id);
   return `${units.join(' ')} (${resources.map(({ type }) => type).join(' ')})`;
 }
 
-test('LB-22 what every product makes of every set of ports is as on the page', () => {
+test('LB-22 the plans of all products match matrix.txt', () => {
   const lines = eras.flatMap((era) =>
     clouds.flatMap((cloud) =>
       productsOf(cloud, era).flatMap(({ name: product }) =>
@@ -33,7 +33,7 @@ test('LB-22 what every product makes of every set of ports is as on the page', (
     ),
   );
   const text = `${lines.join('\n')}\n`;
-  // To take over a change that is meant: WRITE_MATRIX=1.
+  // WRITE_MATRIX=1 updates the file.
   if (process.env['WRITE_MATRIX'] === '1') writeFileSync(page, text);
   assert.equal(text, readFileSync(page, 'utf8'));
 });

@@ -13,7 +13,7 @@ import { clusterOf } from '../testing/cluster.ts';
 import { RetryError } from './provider.ts';
 import { RecordingProvider } from './testing/recording-provider.ts';
 
-test('a Service is held before the cloud is asked, and let go after the cloud is done', async () => {
+test('adds the finalizer before the first call to the cloud and removes it after the last', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -45,7 +45,7 @@ test('a Service is held before the cloud is asked, and let go after the cloud is
   ]);
 });
 
-test('a steady state asks nothing and writes nothing, also after a restart', async () => {
+test('a steady state causes no calls and no writes, also after a restart', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -66,7 +66,7 @@ test('a steady state asks nothing and writes nothing, also after a restart', asy
   assert.equal(cluster.writes.length, before);
 });
 
-test('another type, or another class, is somebody else’s', async () => {
+test('ignores Services of other types and classes', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -85,7 +85,7 @@ test('another type, or another class, is somebody else’s', async () => {
   assert.equal((await cluster.get('other'))?.metadata.finalizers, undefined);
 });
 
-test('what is implemented elsewhere keeps its finalizer and gets no status', async () => {
+test('a Service that is implemented elsewhere keeps its finalizer and gets no status', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -98,7 +98,7 @@ test('what is implemented elsewhere keeps its finalizer and gets no status', asy
   assert.deepEqual(cluster.writes, ['200 PATCH services/web']);
 });
 
-test('a failure is told and tried again; who asks for time is asked again after exactly that', async () => {
+test('retries a failure with an Event, and a RetryError after exactly its delay', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -127,7 +127,7 @@ test('a failure is told and tried again; who asks for time is asked again after 
   assert.equal(reasons.at(-1), 'EnsuredLoadBalancer');
 });
 
-test('nodes that come, go or are excluded are told; their readiness is not', async () => {
+test('updates backends when nodes are added, deleted or excluded, but not for readiness', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -156,7 +156,7 @@ test('nodes that come, go or are excluded are told; their readiness is not', asy
     assert.ok(reasons.includes(reason), reason);
 });
 
-test('endpoints that change are told where traffic goes to them, and nowhere else', async () => {
+test('updates backends for changed endpoints only if traffic goes to endpoints', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -189,7 +189,7 @@ test('endpoints that change are told where traffic goes to them, and nowhere els
   ]);
 });
 
-test('a Service that somebody took the finalizer off leaves nothing behind', async () => {
+test('deletes the load balancer of a Service whose finalizer was removed by hand', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -208,7 +208,7 @@ test('a Service that somebody took the finalizer off leaves nothing behind', asy
   await until('its load balancer is gone', () => provider.made.size === 0);
 });
 
-test('LB-22 a load balancer without its Service is removed although the cloud asks for time', async () => {
+test('LB-22 deletes an orphaned load balancer after a RetryError', async () => {
   await using server = await testServer();
   const provider = new RecordingProvider();
   provider.made.add('uid-of-one-that-went');
@@ -219,7 +219,7 @@ test('LB-22 a load balancer without its Service is removed although the cloud as
   assert.deepEqual(provider.calls, ['remove gone', 'remove gone', 'remove gone']);
 });
 
-test('LB-22 one that cannot be removed keeps no other, and one whose Service is there stays, whatever its name', async () => {
+test('LB-22 deletes other orphans if one cannot be deleted, and keeps load balancers with a Service', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -239,7 +239,7 @@ test('LB-22 one that cannot be removed keeps no other, and one whose Service is 
   assert.deepEqual([...provider.made], [(await cluster.get())?.metadata.uid]);
 });
 
-test('a cloud that asks for time is heard: what it has to tell is told', async () => {
+test('records the Events of a RetryError', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();

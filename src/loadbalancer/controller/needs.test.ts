@@ -38,13 +38,13 @@ const changes: readonly (readonly [what: string, next: Service, want: boolean])[
   ['the number of families', spec({ ipFamilies: ['IPv4', 'IPv6'] }), true],
 ];
 for (const [what, next, want] of changes) {
-  test(`${what} ${want ? 'is' : 'is not'} a reason to ask the cloud`, () => {
+  test(`${what} ${want ? 'requires' : 'does not require'} a sync`, () => {
     assert.equal(needsUpdate(base, next, []), want);
     assert.equal(needsUpdate(next, base, []), want);
   });
 }
 
-test('a class is somebody else’s unless it is ours', () => {
+test('handles only Services of its own classes or of no class', () => {
   assert.equal(wantsLoadBalancer(base, []), true);
   const classed = spec({ loadBalancerClass: 'example.org/x' });
   assert.equal(wantsLoadBalancer(classed, []), false);
@@ -52,7 +52,7 @@ test('a class is somebody else’s unless it is ours', () => {
   assert.equal(wantsLoadBalancer(spec({ type: 'ClusterIP' }), []), false);
 });
 
-test('what is held and leaves, or is of another type, is cleaned up', () => {
+test('cleans up a Service with the finalizer that is deleted or of another type', () => {
   const finalizers = [cleanupFinalizer];
   assert.equal(needsCleanup(metadata({ finalizers }), []), false);
   assert.equal(needsCleanup(metadata({ finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' }), []), true);
@@ -72,7 +72,7 @@ const node = (name: string, meta: Node['metadata'] = {}, nodeSpec: Node['spec'] 
 });
 const label = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
-test('nodes that leave, are excluded or about to be scaled away are left out, unready ones are not', () => {
+test('omits nodes that are being deleted, excluded or scaled down, but not unready ones', () => {
   const nodes = [
     node('b'),
     node('a'),
@@ -88,7 +88,7 @@ test('nodes that leave, are excluded or about to be scaled away are left out, un
   );
 });
 
-test('an exclusion and a provider ID matter, other labels do not', () => {
+test('the exclusion label and provider ID affect load balancers, other labels do not', () => {
   assert.equal(affectsLoadBalancers(node('a', { labels: { [label]: '' } }), node('a')), true);
   assert.equal(affectsLoadBalancers(node('a', {}, { providerID: 'x://1' }), node('a')), true);
   assert.equal(affectsLoadBalancers(node('a', { labels: { zone: 'b' } }), node('a')), false);

@@ -1,4 +1,4 @@
-// What happens while a cloud fails, is slow, or a Service becomes another under its hands.
+// The controller with a failing or slow cloud, and with Services that are replaced during a sync.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -13,7 +13,7 @@ import { RecordingProvider } from './testing/recording-provider.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 
-test('LB-6 a cloud that is away for an hour is asked ever more rarely, told about in few Events, and used again after', async () => {
+test('LB-6 backs off during an outage of an hour, with few Events, and recovers afterwards', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -50,7 +50,7 @@ test('LB-6 a cloud that is away for an hour is asked ever more rarely, told abou
   assert.ok(count >= 5 && count <= waits.length, `told ${count} times of ${waits.length}`);
 });
 
-test('a Service that is deleted while its load balancer is being made leaves nothing behind', async () => {
+test('a Service that is deleted during the creation of its load balancer leaves nothing behind', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -60,7 +60,7 @@ test('a Service that is deleted while its load balancer is being made leaves not
   await running.ready;
   const { metadata } = await cluster.create('80/TCP');
   await until('asked', () => provider.calls.length === 1);
-  provider.made.add(metadata.uid ?? ''); // it is being made
+  provider.made.add(metadata.uid ?? ''); // the creation is in progress
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);
   assert.deepEqual(provider.calls, ['ensure web held []', 'remove web']);
@@ -70,7 +70,7 @@ test('a Service that is deleted while its load balancer is being made leaves not
   assert.equal(provider.calls.length, 2, 'and nobody asks for it any more');
 });
 
-test('another Service of the same name has a load balancer of its own, after that of the first is gone', async () => {
+test('a replaced Service gets a load balancer of its own after that of the first is deleted', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -88,7 +88,7 @@ test('another Service of the same name has a load balancer of its own, after tha
   assert.deepEqual(provider.calls, ['ensure web held []', 'remove web', 'ensure web held []']);
 });
 
-test('LB-22 what has no Service any more is removed as soon as the cloud lets it be, without another start', async () => {
+test('LB-22 deletes orphans as soon as the cloud permits, without a restart', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
@@ -118,11 +118,11 @@ test('LB-22 what has no Service any more is removed as soon as the cloud lets it
   await searched(4);
 });
 
-test('of two replicas one acts; when it stops the other takes over, and changes nothing that is right', async () => {
+test('one of two replicas is the leader; when it stops the other takes over without unnecessary changes', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const providers = [new RecordingProvider(), new RecordingProvider()] as const;
-  // Who stops gives the lease back; nobody is to lose it because the machine is busy.
+  // Long durations, so that a busy machine does not lose the lease. A stopped replica releases it.
   const times = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 50 };
   const leaderElection = { namespace: 'kube-system', name: 'fairlead-loadbalancer', ...times };
   const first = cluster.run(providers[0], { leaderElection });

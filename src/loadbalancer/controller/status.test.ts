@@ -22,7 +22,7 @@ const withConditions = (...conditions: Condition[]): typeof base => ({
   status: { loadBalancer: {}, conditions },
 });
 
-test('LB-4 a refusal is two conditions: today’s and that of the first proposal', () => {
+test('LB-4 a refusal sets the current condition and that of the first proposal', () => {
   const patch = statusPatch(base, { status: {}, problem, now });
   assert.deepEqual(
     patch?.status.conditions?.map(({ type, status, reason }) => [type, status, reason]),
@@ -34,7 +34,7 @@ test('LB-4 a refusal is two conditions: today’s and that of the first proposal
   assert.equal(patch?.status.loadBalancer, undefined);
 });
 
-test('LB-4 what is not about mixing is today’s condition alone', () => {
+test('LB-4 a refusal that is not about mixed protocols sets only the current condition', () => {
   const other = { ...problem, reason: 'UnsupportedProtocol', isAboutMixing: false };
   const patch = statusPatch(base, { status: {}, problem: other, now });
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('LB-4 what is not about mixing is today’s condition alone', () => {
   );
 });
 
-test('LB-4 conditions clear when the cause goes, and are not written again', () => {
+test('LB-4 resets conditions once when the cause is gone', () => {
   const service = withConditions(condition(portsError, 'True'), condition(mixedNotSupported, 'True'));
   const patch = statusPatch(service, { status: { ingress }, now });
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('LB-4 conditions clear when the cause goes, and are not written again', () 
   assert.equal(statusPatch(cleared, { status: {}, now }), undefined);
 });
 
-test('a steady status is not written; a new reason keeps the time of the change', () => {
+test('does not write an unchanged status; a new reason keeps the transition time', () => {
   const service = withConditions(condition(portsError, 'True'), condition(mixedNotSupported, 'True'));
   assert.equal(statusPatch(service, { status: {}, problem, now }), undefined);
   const [first] =

@@ -35,10 +35,10 @@ const wishes: readonly (readonly [text: string, want: ReturnType<typeof healthCo
   ),
 ];
 for (const [text, want] of wishes) {
-  test(`a check that is asked for by "${text}"`, () => assert.deepEqual(asked(text), want));
+  test(`parses the annotation "${text}"`, () => assert.deepEqual(asked(text), want));
 }
 
-test('it takes several failures in a row to fall, and several answers in a row to rise', () => {
+test('changes the health after several consecutive results', () => {
   const after = (answers: string, from: BackendHealth): string => {
     let standing = from;
     return Array.from(answers, (answer) => {
@@ -50,7 +50,7 @@ test('it takes several failures in a row to fall, and several answers in a row t
   assert.equal(after('-+-++', { isUp: false, contrary: 0 }), 'ddddu');
 });
 
-test('a probe tells who accepts, ends with its signal, and leaves nothing on it', async () => {
+test('a probe detects open ports, ends with its signal, and leaves no listener on it', async () => {
   const server = await listen('127.0.0.1');
   const { port } = server.address() as AddressInfo;
   const ending = new AbortController();
@@ -72,7 +72,7 @@ const slice = (endpoints: EndpointSlice['endpoints'], ports: EndpointSlice['port
   ports,
 });
 
-test('TCP ports of ready endpoints are asked; a UDP port is judged by TCP of the same number', () => {
+test('probes TCP ports of ready endpoints; a UDP port has the health of the TCP port of the same number', () => {
   const service = serviceWith('53/TCP 53/UDP 99/UDP 80/TCP');
   const ports = [
     { name: 'tcp-53', protocol: 'TCP', port: 5300 },
@@ -96,7 +96,7 @@ async function listen(address: string, port = 0): Promise<Server> {
   return server;
 }
 
-test('a backend that stops answering is named on the Service until it answers again, over a restart', async () => {
+test('annotates the Service with an unhealthy backend until it recovers, also over a restart', async () => {
   await using server = await testServer({ loopbackEndpoints: ['127.0.0.0/8'] });
   const cluster = clusterOf(server);
   const stays = await listen('127.192.60.1');
@@ -108,7 +108,7 @@ test('a backend that stops answering is named on the Service until it answers ag
     });
     const endpoints = ['127.192.60.1', '127.192.60.2'].map((address) => ({ addresses: [address], conditions: {} }));
     const ports = ['TCP', 'UDP'].map((protocol) => ({ name: `${protocol.toLowerCase()}-53`, protocol, port }));
-    // A cast since the array of protocols is one of strings.
+    // A cast because the array of protocols has type string[].
     await cluster.user.create(endpointSliceKind, slice(endpoints, ports as EndpointSlice['ports']));
     const named = async (): Promise<string> => (await cluster.get())?.metadata.annotations?.[unhealthyAnnotation] ?? '';
     const dead = `127.192.60.2:${port}/TCP,127.192.60.2:${port}/UDP`;

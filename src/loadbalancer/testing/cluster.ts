@@ -1,4 +1,4 @@
-// A cluster for tests of the service controller: Services made in one line, and what was told about them.
+// A cluster for tests of the service controller, which creates Services in one line and records writes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -31,7 +31,7 @@ interface TestUser {
   readonly groups: readonly string[];
 }
 
-/** A server of this process, such as `testServer` gives. */
+/** An in-process server, such as that of `testServer`. */
 interface LocalServer {
   handle(request: LocalRequest & { readonly user: TestUser }): Promise<LocalReply>;
 }
@@ -39,7 +39,7 @@ interface LocalServer {
 const admin: TestUser = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 const part: TestUser = { name: 'system:fairlead:loadbalancer', uid: '', groups: ['system:authenticated'] };
 
-/** A cluster of a server of this process. The part has its own user, so that its role is held to be enough. */
+/** A cluster of an in-process server. The part has its own user, so that tests verify its role. */
 export function clusterOf(server: LocalServer): TestCluster {
   const users = [admin];
   return new TestCluster(() => {
@@ -48,11 +48,11 @@ export function clusterOf(server: LocalServer): TestCluster {
   });
 }
 
-/** A server as these tests use it. */
+/** A test server with access for user and part. */
 export class TestCluster {
   readonly #transport: () => Transport;
   readonly user: Client;
-  /** Every write of every controller, as `PATCH services/web`; Events left out. */
+  /** All writes of the controllers, such as `PATCH services/web`, except Events. */
   readonly writes: string[] = [];
 
   constructor(transport: () => Transport) {
@@ -66,7 +66,7 @@ export class TestCluster {
     return startLoadBalancer(context, { pools: testPools, ...options });
   }
 
-  /** Starts the controller over a provider. */
+  /** Starts the controller with a provider. */
   run(provider: LoadBalancerProvider, options: RunOptions = {}): RunningPart {
     const context = { client: this.#client(), log: pino({ level: 'silent' }), metrics: new Registry() };
     return runServiceController(context, provider, options);
@@ -75,7 +75,7 @@ export class TestCluster {
   create(ports: string, changes: ServiceChanges = {}): Promise<Service> {
     const { metadata, spec } = serviceWith(ports, changes);
     const { uid: _, ...named } = metadata;
-    // Node ports of tests would collide: the server gives them.
+    // The server allocates node ports, because those of tests would collide.
     const free = (spec.ports ?? []).map(({ nodePort: _port, ...port }) => port);
     return this.user.create(serviceKind, {
       metadata: named,
@@ -109,7 +109,7 @@ export class TestCluster {
     return (await this.user.list(cloudLoadBalancerKind)).items;
   }
 
-  /** Reasons of the Events about a Service, in the order in which they first happened. */
+  /** Reasons of the Events of a Service, in the order of their first occurrence. */
   async reasons(name = 'web'): Promise<readonly string[]> {
     const { items } = await this.user.list(eventKind, { namespace: 'default' });
     return items
@@ -129,7 +129,7 @@ export class TestCluster {
     return found === undefined ? undefined : `${found.status} ${found.reason}`;
   }
 
-  /** Resolves when nothing was written for so many turns of the event loop, of which a machine that stands still has none. */
+  /** Resolves when there were no writes for a number of event loop turns, which do not pass while the machine is paused. */
   async quiet(turns = 60): Promise<void> {
     for (let [still, before] = [0, -1]; still < turns; still++) {
       if (before !== this.writes.length) still = 0;

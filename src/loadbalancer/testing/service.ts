@@ -1,20 +1,20 @@
 import type { Protocol, Service, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 
-/** What differs between Services of tests. */
+/** Settings of a test Service. */
 export interface ServiceChanges {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: Partial<ServiceSpec>;
   readonly name?: string;
 }
 
-/** A LoadBalancer Service with ports written as `53/UDP`, each with a node port that its number has. */
+/** A LoadBalancer Service with ports written as `53/UDP`; the node port is 30000 plus the port. */
 export function serviceWith(
   ports: string,
   { annotations = {}, spec = {}, name = 'web' }: ServiceChanges = {},
 ): Service {
   const parsed = ports.split(' ').map((text) => {
     const [port = '', protocol = 'TCP'] = text.split('/');
-    // A cast since tests write the three protocols alone.
+    // A cast: tests use only the three protocols.
     return {
       name: `${protocol}-${port}`.toLowerCase(),
       port: Number(port),

@@ -1,4 +1,4 @@
-// `fairlead loadbalancer --provider aws` as a process with the rights of its role: kubectl asks, the SDK calls a stand-in.
+// `fairlead loadbalancer --provider aws` as a process with the rights of its role, with a stand-in for AWS.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +19,7 @@ const node = (name: string, instance: string): object => ({
   metadata: { name },
   spec: { providerID: `aws:///eu-central-1a/${instance}` },
 });
-/** Longer than the first wait after a failure. */
+/** Longer than the first backoff. */
 const eventually = (what: string, probe: () => Promise<boolean>): Promise<boolean> => until(what, probe, 30_000);
 const web = {
   apiVersion: 'v1',
@@ -75,7 +75,7 @@ describe('load balancers of AWS', () => {
   const waits = (condition: string): Promise<string> =>
     k(['wait', 'service/web', `--for=${condition}`, '--timeout=30s']);
   const found = (): Promise<readonly string[]> => inventory(peer);
-  /** What goes while it is looked at is looked at again. */
+  /** Reads again if a resource is deleted during the read. */
   const leadsTo = (want: readonly string[]): Promise<boolean> =>
     eventually(`AWS has ${want.length} lines`, async () => {
       const lines = await found().catch((error: unknown) => (isGone(error) ? ['going'] : Promise.reject(error)));
@@ -88,7 +88,7 @@ describe('load balancers of AWS', () => {
     'in 53/udp from 0.0.0.0/0, 80/tcp from 0.0.0.0/0',
   ];
 
-  test('LB-3 a Service gets a host name, with every port in its status', async () => {
+  test('LB-3 a Service gets a host name and a status for every port', async () => {
     await apply(web);
     await waits('jsonpath={.status.loadBalancer.ingress[0].hostname}');
     assert.match(await k(['get', 'service', 'web']), /LoadBalancer\s+\S+\s+fl-\S+\.elb\.eu-central-1\.amazonaws\.com /);
@@ -98,22 +98,22 @@ describe('load balancers of AWS', () => {
       { port: 53, protocol: 'UDP' },
     ]);
     assert.deepEqual(await found(), made('i-0a i-0b'));
-    await eventually('it is told', async () => /EnsuredLoadBalancer/.test(await k(['get', 'events'])));
+    await eventually('the Event is recorded', async () => /EnsuredLoadBalancer/.test(await k(['get', 'events'])));
   });
 
-  test('its targets follow the nodes', async () => {
+  test('updates targets with the nodes', async () => {
     await apply(node('node-3', 'i-0c'));
     await k(['delete', 'node', 'node-1']);
     await leadsTo(made('i-0b i-0c'));
   });
 
-  test('LB-4 LB-6 a change that AWS cannot have is told by condition and Event, and what there is goes on', async () => {
+  test('LB-4 LB-6 a change that AWS does not support is reported by condition and Event, and the existing ports stay', async () => {
     const both = [...web.spec.ports, { name: 'dns-tcp', port: 53, protocol: 'TCP', nodePort: 30_053 }];
     await patch({ ports: both });
     await waits('condition=LoadBalancerPortsError');
     assert.deepEqual(await found(), made('i-0b i-0c'));
     const told = /Warning\s+SyncLoadBalancerFailed\s.*enable-tcp-udp-listener/;
-    await eventually('it is told', async () => told.test(await k(['get', 'events'])));
+    await eventually('the Event is recorded', async () => told.test(await k(['get', 'events'])));
 
     await k([
       'annotate',
@@ -125,17 +125,17 @@ describe('load balancers of AWS', () => {
     assert.match((await found()).join('\n'), /^53\/TCP_UDP → TCP_UDP 30053 at i-0b i-0c, /m);
   });
 
-  test('AWS that fails for a while is asked again, and the Service says why', async () => {
+  test('retries after a failure of AWS, and reports it on the Service', async () => {
     peer.standIn.disturb = (action) =>
       action === 'ModifyListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
     await patch({ ports: web.spec.ports });
     const told = /Error syncing load balancer: failed to ensure load balancer: ModifyListener \S+: AccessDenied/;
-    await eventually('it is told', async () => told.test(await k(['get', 'events'])));
+    await eventually('the Event is recorded', async () => told.test(await k(['get', 'events'])));
     peer.standIn.disturb = () => undefined;
     await leadsTo(made('i-0b i-0c'));
   });
 
-  test('only clients of its ranges come in, and traffic goes to endpoints when asked for', async () => {
+  test('allows only clients in the source ranges, and sends traffic to endpoints with target type ip', async () => {
     const slice = {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -161,12 +161,12 @@ describe('load balancers of AWS', () => {
     await leadsTo(toEndpoint('172.31.0.8'));
   });
 
-  test('LB-22 a Service that goes leaves nothing', async () => {
+  test('LB-22 a deleted Service leaves nothing behind', async () => {
     await k(['delete', 'service', 'web', '--timeout=30s']);
     assert.deepEqual(await found(), []);
   });
 
-  test('LB-22 what was left while nobody looked is found by its tags', async () => {
+  test('LB-22 finds orphans by their tags', async () => {
     await apply(web);
     await waits('jsonpath={.status.loadBalancer.ingress[0].hostname}');
     await part.stop('SIGKILL');
@@ -180,7 +180,7 @@ describe('load balancers of AWS', () => {
   });
 });
 
-test('without the SDK it says what to install', async () => {
+test('the error about a missing SDK names the package', async () => {
   const without = `import { registerHooks } from 'node:module';
     registerHooks({ resolve(name, context, next) {
       if (!name.startsWith('@aws-sdk/')) return next(name, context);

@@ -1,4 +1,4 @@
-// What the adapter makes at anything that speaks ELBv2, asked for over the wire by the SDK.
+// Tests of the adapter against any server that implements the ELBv2 API.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -19,13 +19,13 @@ const sharesPorts = { annotations: { [tcpUdpListener]: 'true' } };
 
 export interface ContractOptions {
   readonly start: () => Promise<Peer>;
-  /** Why nothing can be tried. */
+  /** Reason to skip all tests. */
   readonly skip?: string | false;
-  /** Why listeners cannot change their protocol at this peer. */
+  /** Reason to skip changes of listener protocols. */
   readonly fixedProtocols?: string;
 }
 
-/** One suite for everyone who speaks ELBv2. */
+/** The suite for all ELBv2 servers. */
 export function awsContract(title: string, { start, skip = false, fixedProtocols }: ContractOptions): void {
   describe(`AWS load balancers at ${title}`, { skip }, () => {
     let peer: Peer;
@@ -45,7 +45,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       patiently(() => provider.ensure(service, where, signal));
     after(() => peer[Symbol.asyncDispose]());
 
-    /** Makes a load balancer, looks at it, and leaves nothing. */
+    /** Creates a load balancer, reads it, and deletes it. */
     const during = async (service: Service, look: (ensured: Ensured) => Promise<void>): Promise<void> => {
       const ensured = await ensure(service);
       try {
@@ -57,7 +57,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       assert.equal(await provider.find(service, signal), undefined);
     };
 
-    test('LB-12 TCP and UDP on different numbers are two listeners, each with its nodes', async () => {
+    test('LB-12 TCP and UDP on different ports are two listeners, each with its nodes', async () => {
       await during(serviceWith('80/TCP 81/UDP'), async ({ status, refusal }) => {
         const [one, two] = peer.instances;
         assert.equal(refusal, undefined);
@@ -77,7 +77,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('LB-12 TCP and UDP on one number are refused before anything is made, unless asked for', async () => {
+    test('LB-12 refuses TCP and UDP on one port without the annotation before it creates anything', async () => {
       const service = serviceWith('53/TCP 53/UDP');
       const { status, refusal } = await ensure(service);
       assert.equal(refusal?.reason, 'LoadBalancerMixedProtocolNotSupported');
@@ -88,7 +88,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       assert.deepEqual(await found(), []);
     });
 
-    test('LB-12 TCP and UDP on one number are one listener when asked for', async () => {
+    test('LB-12 TCP and UDP on one port are one listener with the annotation', async () => {
       await during(serviceWith('53/TCP 53/UDP 443/TCP', sharesPorts), async ({ status }) => {
         assert.deepEqual(
           (await listeners()).map((line) => line.split(' at ')[0]),
@@ -98,19 +98,19 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('LB-5 what one port cannot have makes nothing of the others', async () => {
+    test('LB-5 creates nothing if one port is not supported', async () => {
       const { refusal } = await ensure(serviceWith('80/TCP 9000/SCTP'));
       assert.match(refusal?.message ?? '', /AWS NLB supports only TCP and UDP, not SCTP/);
       assert.deepEqual(await found(), []);
     });
 
-    test('LB-8 with the gate off a mixed Service that came through is refused', async () => {
+    test('LB-8 with the gate off, refuses a new mixed Service', async () => {
       const { refusal } = await providerOf('east', false).ensure(serviceWith('80/TCP 81/UDP'), backends, signal);
       assert.match(refusal?.message ?? '', /MixedProtocolLBService, which is off/);
       assert.deepEqual(await found(), []);
     });
 
-    test('LB-23 with the gate off a Service that mixes already goes on, and can be changed', async () => {
+    test('LB-23 with the gate off, an existing mixed Service can be changed', async () => {
       await during(serviceWith('80/TCP 81/UDP'), async () => {
         const changed = serviceWith('80/TCP 82/UDP');
         const { refusal } = await patiently(() => providerOf('east', false).ensure(changed, backends, signal));
@@ -119,7 +119,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    /** Changes the ports of one Service, and holds what is then open against them. */
+    /** Changes the ports of one Service, and compares them with the open ports. */
     const walk = (...sets: readonly string[]): Promise<void> =>
       during(serviceWith('53/TCP', sharesPorts), async ({ status: { ingress } }) => {
         const hostname = ingress?.[0]?.hostname;
@@ -135,14 +135,14 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
         }
       });
 
-    test('ports come and go, and the load balancer keeps its name', () =>
+    test('adds and removes ports without renaming the load balancer', () =>
       walk('53/TCP 80/TCP 81/UDP', '80/TCP 81/UDP', '81/UDP 443/TCP', '53/TCP'));
 
-    test('LB-12 a port gets another protocol, or a second one', { skip: fixedProtocols }, () =>
+    test('LB-12 changes the protocol of a port, or adds a second one', { skip: fixedProtocols }, () =>
       walk('53/TCP 53/UDP', '53/TCP 53/UDP 80/TCP', '53/UDP 80/TCP', '53/TCP 80/UDP'),
     );
 
-    test('LB-22 a change that is refused leaves what there is, and says which ports go on', async () => {
+    test('LB-22 a refused change keeps existing resources and reports which ports stay open', async () => {
       await during(serviceWith('80/TCP'), async () => {
         const before = await found();
         const { status, refusal } = await ensure(serviceWith('80/TCP 80/UDP'));
@@ -156,7 +156,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('nodes come and go', async () => {
+    test('adds and removes nodes', async () => {
       const service = serviceWith('80/TCP 53/UDP');
       const [one, two, three] = peer.instances;
       await during(service, async () => {
@@ -170,7 +170,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('targets are endpoints when asked for: ready ones, at their own ports, as they come and go', async () => {
+    test('with target type ip, targets are the ready endpoints at their own ports', async () => {
       const annotations = { [`${prefix}-nlb-target-type`]: 'ip', ...sharesPorts.annotations };
       const change = { annotations, spec: { allocateLoadBalancerNodePorts: false } };
       const service = serviceWith('53/TCP 53/UDP 80/TCP', change);
@@ -199,7 +199,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('nodes are asked whether they are well: by their proxy for UDP, by the Service for policy Local', async () => {
+    test('checks nodes at the proxy for UDP and at the health check node port for policy Local', async () => {
       const healthOf = async (): Promise<readonly string[]> =>
         (await found()).flatMap((line) => line.split(', checked by ')[1] ?? []);
       await during(serviceWith('53/UDP'), async () => {
@@ -239,7 +239,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('load balancers are found by the cluster that made them, and by no other', async () => {
+    test('finds only load balancers of its own cluster', async () => {
       const service = serviceWith('80/TCP');
       await during(service, async () => {
         assert.deepEqual(await provider.list(signal), [{ namespace: 'default', name: 'web', uid: 'uid-web' }]);
@@ -250,7 +250,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('ranges of clients are rules of its security group, and a change of them is one', async () => {
+    test('source ranges are rules of the security group and can be changed', async () => {
       const from = (...ranges: readonly string[]): Service =>
         serviceWith('53/TCP 53/UDP', { ...sharesPorts, spec: { loadBalancerSourceRanges: ranges } });
       const rules = async (): Promise<string> => (await found()).at(-1) ?? '';
@@ -266,7 +266,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       });
     });
 
-    test('a load balancer that gets security groups of others gives up its own, and gets it back', async () => {
+    test('named security groups replace the managed one, and can be removed again', async () => {
       const tags = { owner: 'somebody' };
       const vpc = await peer.ec2.vpcOf(peer.subnets[0] ?? '', signal);
       const named = await peer.ec2.createSecurityGroup({ name: 'of-others', description: 'test', vpc, tags }, signal);
@@ -284,13 +284,13 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       await patiently(() => peer.ec2.deleteSecurityGroup(named, signal));
     });
 
-    test('what is removed twice is gone', async () => {
+    test('removing twice succeeds', async () => {
       await during(serviceWith('80/TCP'), () => patiently(() => provider.remove(serviceWith('80/TCP'), signal)));
     });
   });
 }
 
-/** The ports that a listener has. */
+/** The ports of a listener. */
 const split = (listener: string): readonly string[] => {
   const [port = '', protocol = ''] = listener.split('/');
   return protocol.split('_').map((each) => `${port}/${each}`);

@@ -1,4 +1,4 @@
-// A cloud that fails, loses answers, asks for time and tells late: what comes of it is what comes without.
+// With failures, lost responses, throttling and delayed lists of AWS, the result is the same as without.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -24,7 +24,7 @@ const after = serviceWith('80/TCP 53/TCP 53/UDP 443/TCP', { annotations });
 const providerAt = (peer: StandInPeer): AwsProvider =>
   new AwsProvider({ ...peer, cluster: 'east', securityGroups: [], isMixingAllowed: true });
 
-/** What a Service leads to when nothing fails. */
+/** The result for a Service without failures. */
 async function outcomeOf(service: Service): Promise<readonly string[]> {
   await using peer = await standInPeer();
   await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
@@ -33,16 +33,16 @@ async function outcomeOf(service: Service): Promise<readonly string[]> {
 
 const backendsOf = ({ instances }: StandInPeer): Backends => toNodes(instances);
 
-/** The connection ends without an answer, before the work or after it: as when one of both is killed. */
+/** The connection closes without a response, before or after the work, as after a crash. */
 const crashes: readonly (readonly [string, Failure])[] = [
   ['before it is done', { isDone: false }],
   ['after it is done', { isDone: true }],
 ];
 
-/** Does some work, of which one write fails. */
+/** Runs an operation of which one write fails. */
 type Fail = (work: () => Promise<unknown>) => Promise<void>;
 
-/** Fails each write of some work in turn, until the work is through before the failure comes. Gives their number. */
+/** Fails each write of an operation in turn, until the operation completes before the failure. Returns their number. */
 async function failingEach(failure: Failure, round: (peer: StandInPeer, fail: Fail) => Promise<void>): Promise<number> {
   for (let number = 1, hasFailed = true; ; number++) {
     await using peer = await standInPeer();
@@ -62,7 +62,7 @@ async function failingEach(failure: Failure, round: (peer: StandInPeer, fail: Fa
 }
 
 for (const [when, failure] of crashes) {
-  test(`LB-22 a crash at any call that makes a load balancer, ${when}, leads to the same one`, async () => {
+  test(`LB-22 after a crash at any call of a creation, ${when}, the result is the same`, async () => {
     const want = await outcomeOf(before);
     const calls = await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
@@ -76,7 +76,7 @@ for (const [when, failure] of crashes) {
     );
   });
 
-  test(`LB-22 a crash at any call of a change, ${when}, leads to the same, and ports that stay are always open`, async () => {
+  test(`LB-22 after a crash at any call of a change, ${when}, the result is the same, and remaining ports are always open`, async () => {
     const want = await outcomeOf(after);
     const calls = await failingEach(failure, async (peer, fail) => {
       const { account } = peer.standIn;
@@ -91,7 +91,7 @@ for (const [when, failure] of crashes) {
     assert.equal(calls, 10, 'rules, two groups, their nodes and listeners, and what is not needed any more');
   });
 
-  test(`LB-22 a crash at any call that makes or removes it, ${when}, leaves nothing once it is removed`, async () => {
+  test(`LB-22 after a crash at any call of a creation or deletion, ${when}, the deletion leaves nothing behind`, async () => {
     await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       await patiently(() => providerAt(peer).remove(before, signal));
@@ -108,7 +108,7 @@ for (const [when, failure] of crashes) {
   });
 }
 
-test('what is as wanted is looked at, and not written', async () => {
+test('reads but does not write if everything is up to date', async () => {
   await using peer = await standInPeer();
   const service = serviceWith('53/TCP 53/UDP 80/TCP', { annotations, spec: { sessionAffinity: 'ClientIP' } });
   await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
@@ -118,7 +118,7 @@ test('what is as wanted is looked at, and not written', async () => {
   assert.deepEqual(peer.standIn.takeWrites(), []);
 });
 
-test('AWS that asks for time gets it: as long as it says, or five seconds', async () => {
+test('retries a throttled request after the requested delay or five seconds', async () => {
   const asks: readonly (readonly [Failure, number])[] = [
     [throttling, 5000],
     [{ isDone: false, error: { status: 503, code: 'Unavailable', retryAfter: '17' } }, 17_000],
@@ -135,7 +135,7 @@ test('AWS that asks for time gets it: as long as it says, or five seconds', asyn
   }
 });
 
-test('a load balancer that is being set up is asked for every ten seconds, and is not in the status before', async () => {
+test('polls a provisioning load balancer every ten seconds, and writes the status when it is active', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.slowness = { provisioning: 2, hidden: 0, inUse: 0 };
   const ask = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
@@ -148,14 +148,14 @@ test('a load balancer that is being set up is asked for every ten seconds, and i
   assert.match((await ask()).status.ingress?.[0]?.hostname ?? '', /\.elb\./);
 });
 
-test('a load balancer that lists do not have yet is not made twice', async () => {
+test('does not create a load balancer twice that lists do not contain yet', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.slowness = { provisioning: 0, hidden: 3, inUse: 0 };
   for (let round = 0; round < 5; round++) await providerAt(peer).ensure(before, backendsOf(peer), signal);
   assert.equal(peer.standIn.account.balancers.size, 1);
 });
 
-test('an instance that does not run is told of, and the others get traffic', async () => {
+test('reports a stopped instance and sends traffic to the others', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.stopped.add('i-0b');
   const service = serviceWith('80/TCP');
@@ -166,7 +166,7 @@ test('an instance that does not run is told of, and the others get traffic', asy
   assert.match((await inventory(peer))[1] ?? '', / at i-0a i-0c,/);
 });
 
-test('what others made under our name is not touched', async () => {
+test('does not modify foreign resources with our names', async () => {
   await using peer = await standInPeer();
   await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
   for (const { tags } of peer.standIn.account.balancers.values()) tags.clear();
@@ -175,7 +175,7 @@ test('what others made under our name is not touched', async () => {
   assert.deepEqual(peer.standIn.takeWrites(), []);
 });
 
-test('what is protected from deletion goes on, whole', async () => {
+test('keeps a load balancer with deletion protection complete', async () => {
   await using peer = await standInPeer();
   const prefix = 'service.beta.kubernetes.io/aws-load-balancer';
   const service = serviceWith('80/TCP', {
@@ -190,7 +190,7 @@ test('what is protected from deletion goes on, whole', async () => {
   assert.deepEqual(peer.standIn.takeWrites(), []);
 });
 
-test('an error of AWS says which call it was', async () => {
+test('an error of AWS names the call', async () => {
   await using peer = await standInPeer();
   peer.standIn.disturb = (action) =>
     action === 'CreateListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;

@@ -3,16 +3,16 @@ import type { LoadBalancer, TargetGroup } from '@aws-sdk/client-elastic-load-bal
 import type { Aws, Elb } from '../../../src/loadbalancer/providers/aws/connect.ts';
 import type { Rule } from '../../../src/loadbalancer/providers/aws/found.ts';
 
-/** Somebody who speaks ELBv2 and EC2, with an account that has nothing but these. */
+/** A server of ELBv2 and EC2 with an account that contains only these. */
 export interface Peer extends Aws, AsyncDisposable {
   readonly subnets: readonly string[];
-  /** Three that run. */
+  /** Three running instances. */
   readonly instances: readonly string[];
 }
 
 /**
- * What an account has, in lines: load balancers with their listeners, then groups that nobody sends to, then security
- * groups that were made for Services.
+ * The content of an account as lines: load balancers with their listeners, then unused target groups, then managed security
+ * groups.
  */
 export async function inventory({ elb, ec2 }: Aws): Promise<readonly string[]> {
   const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
@@ -37,7 +37,7 @@ export async function inventory({ elb, ec2 }: Aws): Promise<readonly string[]> {
 const ruleText = ({ protocol, from, to, source }: Rule): string =>
   `${from === to ? from : `${from}-${to}`}/${protocol} from ${source}`;
 
-/** All, however many come at once. */
+/** All pages. */
 export async function groupsIn(elb: Elb): Promise<readonly TargetGroup[]> {
   const groups: TargetGroup[] = [];
   let Marker: string | undefined;

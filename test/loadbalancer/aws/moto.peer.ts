@@ -1,4 +1,4 @@
-// The adapter of AWS at moto, an emulator that others wrote: what its records say of load balancers, without traffic.
+// The AWS adapter with the emulator moto: checks resources, without traffic.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ const region = 'us-east-1';
 const program = process.env['MOTO_SERVER'] ?? find('moto_server');
 const skip = program === undefined && 'moto_server is not on the PATH, nor in MOTO_SERVER';
 
-/** Starts moto and gives its account what load balancers are made of. */
+/** Starts moto and creates the prerequisites of load balancers. */
 async function motoPeer(): Promise<Peer> {
   anyCredentials();
   const child = spawn(program ?? assert.fail(), ['-H', '127.0.0.1', '-p', '0'], {
@@ -42,7 +42,7 @@ async function motoPeer(): Promise<Peer> {
   };
 }
 
-/** EC2 without its SDK: three calls are not worth one. */
+/** Three EC2 calls without the SDK. */
 async function askEc2(endpoint: string, input: Readonly<Record<string, string>>): Promise<string> {
   const authorization = `AWS4-HMAC-SHA256 Credential=test/20260101/${region}/ec2/aws4_request`;
   const body = new URLSearchParams({ ...input, Version: '2016-11-15' });

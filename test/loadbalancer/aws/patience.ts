@@ -1,6 +1,6 @@
 import { RetryError } from '../../../src/loadbalancer/controller/provider.ts';
 
-/** Does as the controller does when a cloud asks for time, without the time. */
+/** Retries after a RetryError like the controller, but without a delay. */
 export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 20; ; tries--) {
     try {

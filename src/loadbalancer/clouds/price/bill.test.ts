@@ -11,7 +11,7 @@ import { priceBook } from './book.ts';
 
 const tiers: PriceModel = { type: 'tiers', base: 0.025, included: 5, extra: 0.01, scope: 'project' };
 
-test('LB-21 five rules cost the base price, each further one more', () => {
+test('LB-21 the base price includes five rules, further ones cost extra', () => {
   const prices = [0, 1, 4, 5, 6, 7].map((units) => hourlyPrice(tiers, units));
   assert.deepEqual(
     prices.map((price) => price?.toFixed(3)),
@@ -19,7 +19,7 @@ test('LB-21 five rules cost the base price, each further one more', () => {
   );
 });
 
-/** What UDP beside TCP on port 53 does to the bill, when others have so many units. */
+/** The cost of UDP in addition to TCP on port 53, given the units of other Services. */
 function dns(
   name: string,
   product: string,
@@ -67,7 +67,7 @@ for (const [cloud, product, others, units, monthly, annotations] of cases) {
   });
 }
 
-test('LB-21 a threshold tells how much of it is left, and whose it is', () => {
+test('LB-21 reports the remaining units of the base price and their scope', () => {
   assert.deepEqual(dns('gce', 'l4-split', 1)?.threshold, { included: 5, left: 2, scope: 'the project' });
   assert.deepEqual(dns('azure', 'standard', 5)?.threshold, {
     included: 5,
@@ -76,12 +76,12 @@ test('LB-21 a threshold tells how much of it is left, and whose it is', () => {
   });
 });
 
-test('LB-21 what goes is no longer paid for', () => {
+test('LB-21 a deleted load balancer reduces the cost', () => {
   const { monthlyChange } = billFor({ model: tiers, asOf: '2026-10' }, 'rule', { others: 5, before: 2, after: 0 });
   assert.equal(monthlyChange, -14.6);
 });
 
-test('every product of every cloud has a price with a date, and no price is for nothing', () => {
+test('every product has a price with a date, and every price has a product', () => {
   const wanted = clouds.flatMap((cloud) => cloud.products.map(({ name, era }) => `${cloud.name}/${name} ${era}`));
   const known = Object.entries(priceBook).flatMap(([name, byEra]) => Object.keys(byEra).map((era) => `${name} ${era}`));
   assert.deepEqual(known.toSorted(), wanted.toSorted());

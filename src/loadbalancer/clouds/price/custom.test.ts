@@ -7,7 +7,7 @@ import { serviceWith } from '../../testing/service.ts';
 import { priceBook } from './book.ts';
 import { withCustomPrices } from './custom.ts';
 
-test('LB-21 a plan tells the price that the operator knows, and of when it is', () => {
+test('LB-21 a plan uses the price of the operator with its date', () => {
   const prices = withCustomPrices(priceBook, {
     'openstack/octavia': { type: 'flat', hourly: 0.01, asOf: '2026-10', note: 'contract 7' },
     'gce/ccm': { type: 'tiers', base: 0.03, included: 1, extra: 0.02, asOf: '2026-11' },
@@ -41,7 +41,7 @@ const wrong: readonly (readonly [unknown, RegExp])[] = [
   [{ 'aws/nlb': { type: 'free', hourly: 1, asOf: '2026-11' } }, /^aws\/nlb: a price of type free has no "hourly"$/],
 ];
 for (const [own, message] of wrong) {
-  test(`${JSON.stringify(own)} is no price`, () => {
+  test(`rejects the prices ${JSON.stringify(own)}`, () => {
     assert.throws(() => withCustomPrices(priceBook, own), { message });
   });
 }

@@ -3,15 +3,15 @@ import { ingressWith } from '../../clouds/ingress.ts';
 import { cleanupFinalizer } from '../needs.ts';
 import type { Backends, Ensured, LoadBalancerProvider } from '../provider.ts';
 
-/** A provider that says what it was asked. */
+/** A provider that records its calls. */
 export class RecordingProvider implements LoadBalancerProvider {
   readonly name = 'recorder';
   readonly classes = ['example.org/ours'];
   readonly calls: string[] = [];
   readonly made = new Set<string>();
-  /** What the next calls throw, one each. */
+  /** Errors of the next calls, one each. */
   readonly errors: Error[] = [];
-  /** What the next searches for all throw. */
+  /** Errors of the next list calls. */
   readonly searchErrors: Error[] = [];
   searches = 0;
   isElsewhere = false;

@@ -7,7 +7,7 @@ import { AddressClaims } from './announcer.ts';
 import { announcement } from './gratuitous-arp.ts';
 import { AnnouncingProvider } from './provider.ts';
 
-test('an address comes with the first Service that has it and goes with the last', () => {
+test('adds an address with its first Service and removes it with the last', () => {
   const claims = new AddressClaims();
   const [a, b] = ['192.0.2.1', '192.0.2.2'];
   assert.deepEqual(claims.set('default/tcp', [a]), { gained: [a], lost: [] });
@@ -20,13 +20,13 @@ test('an address comes with the first Service that has it and goes with the last
   assert.deepEqual(claims.addresses, []);
 });
 
-test('an announcement is an ARP request to everybody in which sender and target are the address', () => {
+test('an announcement is a broadcast ARP request with the address as sender and target', () => {
   const frame = announcement('192.0.2.1', Buffer.from('020000000001', 'hex'));
   const want = ['ffffffffffff', '020000000001', '0806', '0001', '0800', '06', '04', '0001'];
   assert.equal(frame.toString('hex'), [...want, '020000000001', 'c0000201', '000000000000', 'c0000201'].join(''));
 });
 
-test('another Service of the same name keeps its address, and who is to end takes none', async () => {
+test('a replaced Service keeps its address, and no address is added after the term ends', async () => {
   const claims = new AddressClaims();
   const setAddresses = async (service: string, addresses: readonly string[]) => void claims.set(service, addresses);
   const recorder = new RecordingProvider();

@@ -1,4 +1,4 @@
-// What a network load balancer is not made for, and why.
+// Refusals of network load balancers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -61,7 +61,7 @@ const refused: readonly (readonly [Service, RegExp])[] = [
   [placed({ ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false }), /sends traffic to node ports/],
 ];
 for (const [service, message] of refused) {
-  test(`refused: ${message.source}`, () => {
+  test(`refuses: ${message.source}`, () => {
     const { refusal, resources } = planned(service);
     assert.match(refusal?.message ?? '', message);
     assert.deepEqual(resources, []);
@@ -82,10 +82,10 @@ const fixed: readonly (readonly [Service, RegExp])[] = [
   [annotated({ scheme: 'internal', 'eip-allocations': 'eipalloc-a' }), /it has other addresses/],
 ];
 for (const [service, message] of fixed)
-  test(`AWS cannot change it: ${message.source}`, () =>
+  test(`refuses a change: ${message.source}`, () =>
     assert.match(planned(service, existing).refusal?.message ?? '', message));
 
-test('nodes that are no instances, and annotations that mean nothing, are told of', () => {
+test('warns about nodes that are not instances and about unsupported annotations', () => {
   const service = annotated({ 'access-log-enabled': 'true' });
   const cloud = networkLoadBalancers({ settings: settingsOf(service), balancer: undefined });
   const stray = { ...nodeAt('i-0a'), metadata: { name: 'stray' }, spec: { providerID: 'kind://docker/kind/stray' } };
@@ -95,7 +95,7 @@ test('nodes that are no instances, and annotations that mean nothing, are told o
   assert.match(told, /node stray receives no traffic: its spec\.providerID is not an EC2 instance/);
 });
 
-test('names are at most 32 characters of those that AWS takes, and stay', () => {
+test('names have at most 32 valid characters and are stable', () => {
   const owner = { cluster: 'east', namespace: 'a-long-namespace', name: 'a-long-name-of-a-service', uid: 'uid' };
   const names = [
     balancerName(owner),
@@ -107,7 +107,7 @@ test('names are at most 32 characters of those that AWS takes, and stay', () => 
   assert.notEqual(names[0], balancerName({ ...owner, cluster: 'west' }));
 });
 
-test('a certificate ends TLS at the listener, and targets are spoken to as asked', () => {
+test('a certificate terminates TLS at the listener, with the selected protocol to targets', () => {
   const certificate = { 'ssl-cert': 'arn:aws:acm:eu-central-1:1:certificate/a', 'ssl-ports': '443' };
   const owner = { cluster: 'east', namespace: 'default', name: 'web', uid: 'uid' };
   const linesFor = (more: Readonly<Record<string, string>>): readonly string[] => {

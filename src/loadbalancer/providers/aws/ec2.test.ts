@@ -1,4 +1,4 @@
-// How EC2 is asked, and how its answers are read.
+// Requests to EC2 and the parsing of responses.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -16,7 +16,7 @@ import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 
 const { signal } = new AbortController();
 
-/** What one call sends to somebody who answers like this. */
+/** The request that a call sends, given the response. */
 async function asked(
   status: number,
   answer: string,
@@ -49,7 +49,7 @@ for (const [what, isCompressed] of [
   ['that does not end', false],
   ['that is small only while it is compressed', true],
 ] as const) {
-  test(`an answer ${what} is not held`, async () => {
+  test(`does not buffer a response ${what}`, async () => {
     anyCredentials();
     let sent = 0;
     const server = createServer((_, response) => {
@@ -72,7 +72,7 @@ for (const [what, isCompressed] of [
     const { elb, ec2 } = await connect({ region: 'eu-central-1', endpoint, maxAttempts: 1 });
     for (const ask of [() => ec2.deleteSecurityGroup('sg-1', signal), () => elb.describeLoadBalancers({})]) {
       sent = 0;
-      // The SDK does not decompress, so that what it has is no XML.
+      // The SDK does not decompress, so the response is not XML.
       const message = /more than 16777216 bytes|not|invalid|xml/i;
       await assert.rejects(async () => ask(), { message });
       assert.ok(sent < 2 * maxResponseBytes || isCompressed, `${sent} bytes were sent`);
@@ -82,7 +82,7 @@ for (const [what, isCompressed] of [
   });
 }
 
-test('a call is a form that is signed for EC2', async () => {
+test('a call is a form signed for EC2', async () => {
   const { error, body, headers } = await asked(200, '<Done/>');
   assert.equal(error, undefined);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), {
@@ -97,7 +97,7 @@ test('a call is a form that is signed for EC2', async () => {
   assert.match(headers.authorization ?? '', /\/eu-central-1\/ec2\/aws4_request, SignedHeaders=content-type;host;/);
 });
 
-test('an error has the code, the words and the answer that AWS gave', async () => {
+test('an error has the code, message and response of AWS', async () => {
   const xml =
     '<Response><Errors><Error><Code>InvalidGroup.NotFound</Code><Message>no &quot;it&quot;</Message></Error></Errors></Response>';
   const { error } = await asked(400, xml);
@@ -107,7 +107,7 @@ test('an error has the code, the words and the answer that AWS gave', async () =
   assert.match(String(page), /EC2 returned status 503/);
 });
 
-test('EC2 is where ELBv2 is, in every partition', async () => {
+test('the endpoint of EC2 follows that of ELBv2 in every partition', async () => {
   const { ElasticLoadBalancingV2 } = await import('@aws-sdk/client-elastic-load-balancing-v2');
   const places: readonly (readonly [string, boolean, string])[] = [
     ['eu-central-1', false, 'https://ec2.eu-central-1.amazonaws.com/'],
@@ -118,7 +118,7 @@ test('EC2 is where ELBv2 is, in every partition', async () => {
     assert.equal(await endpointOf(new ElasticLoadBalancingV2({ region, useFipsEndpoint })), want);
 });
 
-test('nobody there is told by address', async () => {
+test('names the address if there is no connection', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // A cast: it listens on a port.
@@ -129,7 +129,7 @@ test('nobody there is told by address', async () => {
   await assert.rejects(gone, /^Error: no response from EC2 at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
 });
 
-test('XML of answers', () => {
+test('parses XML responses', () => {
   const xml =
     '<?xml version="1.0"?>\n<A x="1>"><list>\n <item><k>a &lt; b</k></item> <item><k/></item></list><n>1</n></A>';
   const root = parseXml(xml.replace('1>', '1'));

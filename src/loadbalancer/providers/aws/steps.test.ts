@@ -1,4 +1,4 @@
-// Which calls make what is wanted out of what is there, without AWS.
+// The calls that change existing resources into wanted ones, without AWS.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -11,7 +11,7 @@ import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
 const tags = { team: 'dns' };
 const health = { protocol: 'TCP', port: 'traffic-port' } as const;
 
-/** A group and a listener for each port, written as `80/TCP`; the group has the name of the port. */
+/** A target group and a listener per port, written as `80/TCP`; the group has the name of the port. */
 const wantedFor = (ports: string, changes: Partial<Wanted> = {}): Wanted => ({
   name: 'web',
   scheme: 'internal',
@@ -34,7 +34,7 @@ function wantedGroup(text: string): WantedGroup {
 
 function wantedListener(text: string): WantedListener {
   const [port = '', protocol = ''] = text.split('/');
-  return { port: Number(port), protocol: protocol as WantedListener['protocol'], group: text }; // A cast: tests write those alone.
+  return { port: Number(port), protocol: protocol as WantedListener['protocol'], group: text }; // a cast: tests use only these
 }
 
 const balancer: FoundBalancer = {
@@ -73,7 +73,7 @@ const foundListener = (text: string): FoundListener => ({
   tlsPolicy: '',
 });
 
-/** What `wantedFor` leads to. */
+/** The resources after `wantedFor` is applied. */
 const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
   balancer,
   groups: ports.split(' ').map((text) => foundGroup(text, ['i-1', 'i-2'])),
@@ -83,7 +83,7 @@ const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
 
 const rule = (port: number, source = '0.0.0.0/0'): Rule => ({ protocol: 'tcp', from: port, to: port, source });
 
-/** What is wanted with a security group that has these rules. */
+/** Wanted resources with a security group with these rules. */
 const guarded = (...rules: readonly Rule[]): Partial<Wanted> => ({
   securityGroups: ['web'],
   securityGroup: { name: 'web', description: 'clients of web', rules },
@@ -92,7 +92,7 @@ const guarded = (...rules: readonly Rule[]): Partial<Wanted> => ({
 const guard = (...rules: readonly Rule[]): FoundSecurityGroup => ({ id: 'sg-1', name: 'web', rules, tags });
 const behind = { ...balancer, securityGroups: ['sg-1'] };
 
-/** A step in a few words. */
+/** A short text of a step. */
 function words(step: Step): string {
   if (step.call === 'CreateTargetGroup') return `${step.call} ${step.input.Name}`;
   if (step.call === 'RegisterTargets' || step.call === 'DeregisterTargets')
@@ -119,9 +119,9 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
       'CreateListener 81/UDP',
     ],
   ],
-  ['all is as wanted', stepsTo(wantedFor('80/TCP 81/UDP'), foundFor('80/TCP 81/UDP')), []],
+  ['everything is up to date', stepsTo(wantedFor('80/TCP 81/UDP'), foundFor('80/TCP 81/UDP')), []],
   [
-    'one port for another: the new one is open before the old one closes, and the load balancer stays',
+    'a replaced port: opens the new one before it closes the old one, and keeps the load balancer',
     stepsTo(wantedFor('443/TCP'), foundFor('80/TCP')),
     [
       'CreateTargetGroup 443/TCP',
@@ -132,7 +132,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ],
   ],
   [
-    'a second protocol on a port: its listener is changed, not made anew',
+    'a second protocol on a port: modifies the listener',
     stepsTo(wantedFor('53/TCP_UDP'), foundFor('53/TCP')),
     [
       'CreateTargetGroup 53/TCP_UDP',
@@ -142,7 +142,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ],
   ],
   [
-    'other nodes: new ones come before old ones go',
+    'changed nodes: registers new ones before it deregisters old ones',
     stepsTo(
       wantedFor('80/TCP', { groups: [{ ...wantedGroup('80/TCP'), targets: ['i-2', 'i-3'] }] }),
       foundFor('80/TCP'),
@@ -150,12 +150,12 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1'],
   ],
   [
-    'a crash left a load balancer and a group that nobody sends to',
+    'a crash left a load balancer and a group without a listener',
     stepsTo(wantedFor('80/TCP'), foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])], listeners: [] })),
     ['RegisterTargets 80/TCP i-1,i-2', 'CreateListener 80/TCP'],
   ],
   [
-    'everything about the load balancer is other',
+    'all settings of the load balancer changed',
     stepsTo(
       wantedFor('80/TCP', {
         addressType: 'dualstack',
@@ -176,16 +176,16 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ],
   ],
   [
-    'another order of subnets is the same',
+    'ignores the order of subnets',
     stepsTo(
       wantedFor('80/TCP', { subnets: ['subnet-b', 'subnet-a'] }),
       foundFor('80/TCP', { balancer: { ...balancer, subnets: ['subnet-a', 'subnet-b'] } }),
     ),
     [],
   ],
-  ['subnets that nobody names stay as they are', stepsTo(wantedFor('80/TCP', { subnets: [] }), foundFor('80/TCP')), []],
+  ['keeps the subnets if none are given', stepsTo(wantedFor('80/TCP', { subnets: [] }), foundFor('80/TCP')), []],
   [
-    'a security group of its own comes first, with its rules',
+    'creates a managed security group with its rules first',
     stepsTo(wantedFor('80/TCP', guarded(rule(80))), nothing).slice(0, 3),
     ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
   ],
@@ -195,7 +195,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
   ],
   [
-    'a security group is as wanted',
+    'a security group is up to date',
     stepsTo(
       wantedFor('80/TCP', guarded(rule(80))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
@@ -203,7 +203,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     [],
   ],
   [
-    'other ports: clients are let in before a port opens, and shut out after one closes',
+    'changed ports: authorizes clients before it opens a port, and revokes them after it closes one',
     stepsTo(
       wantedFor('443/TCP', guarded(rule(443))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
@@ -219,7 +219,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ],
   ],
   [
-    'other clients',
+    'changed source ranges',
     stepsTo(
       wantedFor('80/TCP', guarded(rule(80, '192.0.2.0/24'))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80), { ...rule(22), to: 23 }) }),
@@ -230,7 +230,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ],
   ],
   [
-    'groups are named instead: its own goes when it is not used any more',
+    'named groups replace the managed one, which is deleted afterwards',
     stepsTo(
       wantedFor('80/TCP', { securityGroups: ['sg-2'] }),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
@@ -238,12 +238,12 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['SetSecurityGroups sg-2', 'DeleteSecurityGroup sg-1'],
   ],
   [
-    'groups are not named any more',
+    'the managed group replaces named ones',
     stepsTo(wantedFor('80/TCP', guarded(rule(80))), foundFor('80/TCP', { balancer: behind })),
     ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'SetSecurityGroups web'],
   ],
   [
-    'another check and another attribute of a group',
+    'a changed health check and attribute of a group',
     stepsTo(
       wantedFor('80/TCP', {
         groups: [{ ...wantedGroup('80/TCP'), health: { ...health, port: '8080' }, attributes: { x: 'true' } }],
@@ -253,7 +253,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['ModifyTargetGroup 80/TCP', 'ModifyTargetGroupAttributes 80/TCP'],
   ],
   [
-    'another certificate',
+    'a changed certificate',
     stepsTo(
       wantedFor('443/TLS', { listeners: [{ ...wantedListener('443/TLS'), certificate: 'arn:new' }] }),
       foundFor('443/TLS', { listeners: [{ ...foundListener('443/TLS'), certificate: 'arn:old' }] }),
@@ -261,12 +261,12 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
     ['ModifyListener 443/TLS'],
   ],
   [
-    'only targets, of a Service whose change was refused, and of the groups that it still asks for',
+    'after a refused change: only targets, and only of groups in use',
     targetSteps(({ name }) => (name === '80/TCP' ? ['i-3'] : undefined), foundFor('80/TCP 81/UDP')),
     ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1,i-2'],
   ],
   [
-    'all goes',
+    'deletes everything',
     removalSteps(foundFor('80/TCP', { securityGroup: guard(rule(80)) })),
     [
       'DeleteListener arn:listener:80/TCP',
@@ -285,7 +285,7 @@ for (const [name, steps, want] of cases) {
   );
 }
 
-test('no call has more than 200 nodes', () => {
+test('no call has more than 200 targets', () => {
   const targets = Array.from({ length: 450 }, (_, number) => `i-${number}`);
   const counts = targetSteps(() => targets, foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])] })).map((step) =>
     step.call === 'RegisterTargets' ? step.targets.length : 0,

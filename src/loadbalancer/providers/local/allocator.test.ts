@@ -10,19 +10,19 @@ import { allocationAnnotations, allocationRequestOf } from './allocation-request
 
 const pools = [parsePool('small=192.0.2.1-192.0.2.2,2001:db8::1', true), parsePool('special=198.51.100.7', false)];
 
-/** What a Service of a name with these ports asks for, and what differs. */
+/** The request of a Service. */
 const wishes = (name: string, ports = '80/TCP', changes: Partial<AllocationRequest> = {}): AllocationRequest => ({
   ...allocationRequestOf(serviceWith(ports, { name })),
   ...changes,
 });
 
-/** The addresses, or why not. */
+/** The addresses or the fault. */
 const given = (allocator: Allocator, wish: AllocationRequest): string => {
   const result = allocator.allocate(wish);
   return 'code' in result ? `${result.code.slice('fairlead.dev/'.length)}: ${result.message}` : result.join(' ');
 };
 
-test('ranges are two addresses, a CIDR or one address', () => {
+test('parses ranges: two addresses, a CIDR or one address', () => {
   assert.deepEqual(parseRange('192.0.2.8/30'), { family: 'IPv4', first: 3221225992n, last: 3221225995n });
   assert.deepEqual(parseRange('192.0.2.7'), { family: 'IPv4', first: 3221225991n, last: 3221225991n });
   for (const [text, want] of [
@@ -38,7 +38,7 @@ test('ranges are two addresses, a CIDR or one address', () => {
   ]);
 });
 
-test('Services get addresses of automatic pools until there are none, and the same ones again', () => {
+test('allocates addresses of automatic pools until none is free, and keeps them', () => {
   const allocator = new Allocator(pools);
   assert.equal(given(allocator, wishes('a')), '192.0.2.1');
   assert.equal(given(allocator, wishes('b')), '192.0.2.2');
@@ -48,7 +48,7 @@ test('Services get addresses of automatic pools until there are none, and the sa
   assert.equal(given(allocator, wishes('c')), '192.0.2.1');
 });
 
-test('addresses and pools can be asked for, one of each family', () => {
+test('allocates requested addresses and pools, one address per family', () => {
   const allocator = new Allocator(pools);
   assert.equal(given(allocator, wishes('a', '80/TCP', { pool: 'special' })), '198.51.100.7');
   assert.equal(given(allocator, wishes('b', '80/TCP', { addresses: ['192.0.2.2'] })), '192.0.2.2');
@@ -139,7 +139,7 @@ for (const [what, one, other, want] of sharing) {
   });
 }
 
-test('a refusal names the Service that holds the address only to readers of its namespace', () => {
+test('a refusal names the Service that uses the address only within its namespace', () => {
   const secret = { sharingKey: 'secret-key', backendKey: 'app=secret-app', key: 'hidden/secret-name' };
   const tenant: readonly Partial<AllocationRequest>[] = [
     {},
@@ -159,7 +159,7 @@ test('a refusal names the Service that holds the address only to readers of its 
   }
 });
 
-test('wishes are read from annotations, MetalLB’s too, and from the field', () => {
+test('reads requests from our annotations, those of MetalLB, and the field', () => {
   const read = (annotations: Record<string, string>, loadBalancerIP?: string): AllocationRequest =>
     allocationRequestOf(
       serviceWith('80/TCP', { annotations, ...(loadBalancerIP === undefined ? {} : { spec: { loadBalancerIP } }) }),
@@ -174,7 +174,7 @@ test('wishes are read from annotations, MetalLB’s too, and from the field', ()
   assert.equal(read({ [allocationAnnotations.sharingKey]: 'a', 'metallb.io/allow-shared-ip': 'b' }).sharingKey, 'a');
 });
 
-test('LB-24 no port of an address is ever given twice, and what is known can be rebuilt', () => {
+test('LB-24 never allocates a port of an address twice, and can rebuild its state', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
   const wish = fc.record({
     name,

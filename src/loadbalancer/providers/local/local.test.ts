@@ -10,7 +10,7 @@ import { allocationAnnotations } from './allocation-request.ts';
 
 const pools = [parsePool('two=192.0.2.1-192.0.2.2', true)];
 
-test('LB-1 TCP, UDP and SCTP on one number of one address, which stays over a restart', async () => {
+test('LB-1 serves TCP, UDP and SCTP on the same port of an address that survives a restart', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   {
@@ -32,7 +32,7 @@ test('LB-1 TCP, UDP and SCTP on one number of one address, which stays over a re
   assert.equal(await cluster.address('second'), '192.0.2.2');
 });
 
-test('a Service that finds no address is told why, and gets one when another goes', async () => {
+test('reports why no address is free, and allocates one when another Service releases it', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start({ pools, clock: immediateClock });
@@ -52,7 +52,7 @@ test('a Service that finds no address is told why, and gets one when another goe
   assert.equal(await cluster.condition('LoadBalancerPortsError', 'c'), 'False LoadBalancerPortsServed');
 });
 
-test('LB-24 two Services share an address by a key; a port that is taken is refused and what was open stays open', async () => {
+test('LB-24 Services share an address with a key; refuses a port in use and keeps open ports', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start({ pools });

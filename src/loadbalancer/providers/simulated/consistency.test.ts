@@ -1,5 +1,5 @@
-// LB-22 with the controller at work: at every product a Service is set up as specified, or refused in every
-// place that tells. What the cloud has is looked at after each of its calls, not only in the end.
+// LB-22 with the running controller: for every product a Service is set up as specified, or refused in status, conditions
+// and Events. The state of the cloud is checked after every call, not only at the end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -23,7 +23,7 @@ import { immediateClock, resourcesText, seeded } from './testing/storm.ts';
 interface Subject {
   readonly name: string;
   readonly ports: string;
-  /** What it asks for first; left out: it is new. */
+  /** Its ports before the change; undefined: it is new. */
   readonly before?: string;
   readonly policy?: string;
 }
@@ -44,9 +44,9 @@ const subjects: readonly Subject[] = [
 interface Circumstances {
   readonly how: string;
   readonly isGateOn: boolean;
-  /** The part of the calls to the cloud that fail, some of them after they did their work. */
+  /** Fraction of failing calls to the cloud, some of them after execution. */
   readonly failures: number;
-  /** The part of the requests to the API server that fail. */
+  /** Fraction of failing requests to the API server. */
   readonly lost: number;
 }
 
@@ -57,7 +57,7 @@ const circumstances: readonly Circumstances[] = [
   { how: 'the gate off and calls to both sides failing', isGateOn: false, failures: 0.2, lost: 0.1 },
 ];
 
-/** Every product of a cloud has one with and one without failures; what it has where nothing is asked for has all four. */
+/** Every product runs with and without failures; the default product runs with all four combinations. */
 const rows = clouds.flatMap((cloud) =>
   productsOf(cloud, 'today').flatMap(({ name: product }, index) =>
     circumstances
@@ -66,7 +66,7 @@ const rows = clouds.flatMap((cloud) =>
   ),
 );
 
-/** What is written into a Service, and what its cloud has. */
+/** A Service and its load balancer. */
 interface Sight {
   readonly service: Service;
   readonly balancer: CloudLoadBalancer | undefined;
@@ -74,7 +74,7 @@ interface Sight {
 
 const openIn = (balancer: CloudLoadBalancer | undefined): ReadonlySet<string> => openPorts(resourcesOf(balancer));
 
-/** What is to come of a Service: the plan for it, after what it had. */
+/** The expected plan of a Service, given its previous ports. */
 function planFor(
   service: Service,
   { before }: Subject,
@@ -89,11 +89,11 @@ function planFor(
   return plan(at.cloud, { ...common, service, existing });
 }
 
-/** Whether a condition is there and true. */
+/** Whether a condition is true. */
 const isTrue = ({ status }: Service, type: string): boolean =>
   status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
-/** Whether status and conditions say what the plan does; a status that is not there yet says nothing. */
+/** Whether status and conditions match the plan; false if there is no status yet. */
 function isTold({ service }: Sight, planned: Plan): boolean {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   const want = planned.ports.map(({ port, protocol, fault }) => `${port}/${protocol} ${fault?.code ?? ''}`);
@@ -106,7 +106,7 @@ function isTold({ service }: Sight, planned: Plan): boolean {
   );
 }
 
-/** Holds what is told against what is there. */
+/** Compares the status with the resources. */
 function holds({ service, balancer }: Sight, planned: Plan, { name, before }: Subject): void {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   const served = (entry?.ports ?? []).filter(({ error }) => error === undefined);
@@ -123,7 +123,7 @@ function holds({ service, balancer }: Sight, planned: Plan, { name, before }: Su
   assert.deepEqual([...openIn(balancer)], before.split(' '), `${name}: it has what it had`);
 }
 
-/** Everything that the cloud ever had, call by call. */
+/** The history of the state of the cloud. */
 class History {
   readonly #informer: Informer<CloudLoadBalancer>;
   readonly #gone = new Set<string>();
@@ -150,18 +150,18 @@ class History {
     return this.#informer.synced(signal);
   }
 
-  /** Whether all of these were seen to go, and so everything that was before. */
+  /** Whether the deletion of all of these was observed, and so all earlier changes. */
   sawTheEndOf(balancers: readonly CloudLoadBalancer[]): boolean {
     return balancers.every(({ metadata }) => this.#gone.has(metadata.name ?? ''));
   }
 
-  /** What was open at one Service after each call up to a revision. */
+  /** The open ports of a Service after each call up to a revision. */
   of(service: string, revision: number): readonly ReadonlySet<string>[] {
     return this.#seen.filter((each) => each.service === service && each.revision <= revision).map(({ open }) => open);
   }
 }
 
-/** No call opened what nobody asked for, or closed what was to stay. */
+/** Asserts that no call opened an unrequested port or closed a remaining one. */
 function heldAllAlong(
   opened: readonly ReadonlySet<string>[],
   planned: Plan,
@@ -190,7 +190,7 @@ async function sightOf(cluster: TestCluster, name: string): Promise<Sight> {
 
 for (const { cloud, product, around } of rows) {
   const { how, isGateOn, failures, lost } = around;
-  test(`LB-22 ${cloud.name}/${product}, ${how}: Services are served or refused, never in between, and leave nothing`, async () => {
+  test(`LB-22 ${cloud.name}/${product}, ${how}: Services are served or refused, never in between, and leave nothing behind`, async () => {
     await using server = await testServer();
     const cluster = clusterOf(server);
     const stop = new AbortController();
@@ -227,10 +227,11 @@ for (const { cloud, product, around } of rows) {
       await until(`${name} is told`, async () => isTold(await sightOf(cluster, name), planned));
       holds(await sightOf(cluster, name), planned, subject);
       const problem = planned.refusal ?? planned.shortfall;
-      if (problem === undefined || failures > 0) continue; // an object that fails a lot has no room for more Events
+      if (problem === undefined || failures > 0) continue; // Events of an object with many failures are rate limited
       await until(`${name} has its Events`, async () => (await cluster.reasons(name)).includes(problem.reason));
       const isFailure = (await cluster.reasons(name)).includes('SyncLoadBalancerFailed');
-      if (planned.shortfall !== undefined) assert.equal(isFailure, false, `${name}: what was asked for is no failure`);
+      if (planned.shortfall !== undefined)
+        assert.equal(isFailure, false, `${name}: a requested partial set-up is no failure`);
     }
     const { resourceVersion, items } = await cluster.user.list(cloudLoadBalancerKind);
     await Promise.all(subjects.map(({ name }) => cluster.delete(name)));

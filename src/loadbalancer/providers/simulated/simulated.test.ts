@@ -9,7 +9,7 @@ import { runStorm, inconsistencies } from './testing/storm.ts';
 
 const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
 
-test('LB-3 LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and does when the cause goes', async () => {
+test('LB-3 LB-4 LB-5 LB-6 a cloud without mixed protocols refuses, reports it, and sets up the load balancer when the cause is gone', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start(simulate('digitalocean', 'seed'));
@@ -50,7 +50,7 @@ test('LB-3 LB-4 LB-5 LB-6 a cloud that cannot mix makes nothing, says so, and do
   assert.equal((await cluster.balancers()).length, 1);
 });
 
-test('LB-3 a refused Service has no entry at all where tools take any entry for a load balancer that is ready', async () => {
+test('LB-3 a refused Service has no ingress entry if that is disabled', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start({ ...simulate('gce'), isRefusalAnEntry: false });
@@ -60,7 +60,7 @@ test('LB-3 a refused Service has no entry at all where tools take any entry for 
   assert.equal((await cluster.get())?.status.loadBalancer.ingress, undefined);
 });
 
-test('LB-3 LB-5 what a load balancer has goes on when a change of it is refused, port by port', async () => {
+test('LB-3 LB-5 a refused change keeps the open ports of a load balancer', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   await using running = cluster.start(simulate('gce'));
@@ -81,7 +81,7 @@ test('LB-3 LB-5 what a load balancer has goes on when a change of it is refused,
   );
 });
 
-test('LB-23 with the gate off a mixed Service goes on, can be edited and deleted, and a new one is refused', async () => {
+test('LB-23 with the gate off an existing mixed Service can be edited and deleted, and a new one is refused', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
   const off = { enabled: () => false };
@@ -110,7 +110,7 @@ test('LB-23 with the gate off a mixed Service goes on, can be edited and deleted
   await until('nothing is left', async () => (await cluster.balancers()).length === 0);
 });
 
-test('every cloud sets up and takes down a Service with TCP', async () => {
+test('every cloud creates and deletes the load balancer of a TCP Service', async () => {
   for (const { name } of clouds) {
     await using server = await testServer();
     const cluster = clusterOf(server);
@@ -125,7 +125,7 @@ test('every cloud sets up and takes down a Service with TCP', async () => {
   }
 });
 
-test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends as it should, without a leak or a hot loop', async () => {
+test('LB-22 many concurrent changes at a cloud with 20 % failing calls converge without leaks or hot loops', async () => {
   const seed = Date.now() % 100_000;
   for (const { name: cloudName } of clouds) {
     await using server = await testServer();
@@ -135,7 +135,7 @@ test('LB-22 a storm of Services at a cloud that fails a fifth of its calls ends 
 
 test('LB-22 a controller that is killed between any two writes leaves nothing behind', async () => {
   for (let killAt = 1; killAt <= 30; killAt++) {
-    // Every cloud has its turns: each makes other things, in another order.
+    // Every cloud, because each has other resources in another order.
     const cloud = clouds[killAt % clouds.length]?.name ?? '';
     await using server = await testServer();
     const cluster = clusterOf(server);

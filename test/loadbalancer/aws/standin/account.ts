@@ -1,10 +1,10 @@
-// What an account has: load balancers, listeners, target groups, and the rules of AWS about them that matter here.
+// An account with load balancers, listeners and target groups, and the AWS rules that matter here.
 import type { BalancerRecord, GroupRecord, ListenerRecord, Slowness } from './records.ts';
 import { SecurityGroups } from './security-groups.ts';
 import type { Input } from './wire.ts';
 import { ElbError, pairsIn, structures, text, texts } from './wire.ts';
 
-/** Health check parameters, with what AWS has where none is given. */
+/** Health check parameters with the AWS defaults. */
 const healthDefaults: Readonly<Record<string, string>> = {
   HealthCheckProtocol: 'TCP',
   HealthCheckPort: 'traffic-port',
@@ -23,7 +23,7 @@ export class Account {
   readonly securityGroups = new SecurityGroups((id) =>
     Array.from(this.balancers.values()).some(({ securityGroups }) => securityGroups.includes(id)),
   );
-  /** Instances that AWS refuses as targets. */
+  /** Instances that are rejected as targets. */
   readonly stopped = new Set<string>();
   /** Ports that no call may close. */
   mustServe: readonly number[] = [];
@@ -233,7 +233,7 @@ function checkName(name: string): void {
     throw new ElbError('ValidationError', `The name '${name}' is not valid`);
 }
 
-/** Takes the parameters of a health check that are given. */
+/** Sets the given parameters of a health check. */
 export function setHealth(group: GroupRecord, input: Input): void {
   const given = Object.keys(healthDefaults).filter((name) => text(input, name) !== '');
   const protocol = text(input, 'HealthCheckProtocol') || group.health.get('HealthCheckProtocol');

@@ -1,4 +1,4 @@
-// The calls of ELBv2 that the adapter makes, over the records of an account.
+// The ELBv2 calls that the adapter uses.
 import type { Account } from './account.ts';
 import { setHealth } from './account.ts';
 import { balancerOutput, groupOutput, listenerOutput } from './output.ts';
@@ -12,7 +12,7 @@ const ofBalancer = (account: Account, input: Input): BalancerRecord => account.b
 const ofGroup = (account: Account, input: Input): GroupRecord => account.group(text(input, 'TargetGroupArn'));
 const grouped = (account: Account, group: GroupRecord): Output => groupOutput(group, account.balancersOf(group.arn));
 
-/** A call whose answer says nothing. */
+/** A call with an empty response. */
 const told =
   (act: (account: Account, input: Input) => void): Call =>
   (account, input) => {
@@ -94,7 +94,7 @@ export const calls: Readonly<Record<string, Call>> = {
   },
 };
 
-/** Lists come in parts: few at a time here, so that the next part is asked for. */
+/** Small pages, so that tests cover paging. */
 function page(input: Input, name: string, items: readonly Output[]): Output {
   const [start, size] = [Number(text(input, 'Marker') || 0), Math.min(Number(text(input, 'PageSize') || 400), 3)];
   const isMore = start + size < items.length;

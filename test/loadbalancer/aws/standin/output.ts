@@ -1,8 +1,8 @@
-// What an account has, as AWS tells it.
+// Resources in the output format of AWS.
 import type { BalancerRecord, GroupRecord, ListenerRecord } from './records.ts';
 import type { Output } from './wire.ts';
 
-/** A load balancer as AWS tells it. */
+/** A load balancer in the AWS format. */
 export const balancerOutput = (balancer: BalancerRecord): Output => ({
   LoadBalancerArn: balancer.arn,
   LoadBalancerName: balancer.name,
@@ -20,7 +20,7 @@ export const balancerOutput = (balancer: BalancerRecord): Output => ({
   SecurityGroups: balancer.securityGroups,
 });
 
-/** A group as AWS tells it. */
+/** A target group in the AWS format. */
 export const groupOutput = (group: GroupRecord, balancers: readonly string[]): Output => ({
   TargetGroupArn: group.arn,
   TargetGroupName: group.name,
@@ -32,7 +32,7 @@ export const groupOutput = (group: GroupRecord, balancers: readonly string[]): O
   ...Object.fromEntries(Array.from(group.health).filter(([, value]) => value !== '')),
 });
 
-/** A listener as AWS tells it. */
+/** A listener in the AWS format. */
 export const listenerOutput = (listener: ListenerRecord): Output => ({
   ListenerArn: listener.arn,
   Port: listener.port,

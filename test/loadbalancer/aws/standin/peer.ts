@@ -3,12 +3,12 @@ import { connect } from '../../../../src/loadbalancer/providers/aws/connect.ts';
 import type { Peer } from '../inventory.ts';
 import { StandIn } from './server.ts';
 
-/** The stand-in, and the SDK that speaks to it. */
+/** The stand-in and SDK clients for it. */
 export interface StandInPeer extends Peer {
   readonly standIn: StandIn;
 }
 
-/** Starts it. */
+/** Starts the stand-in. */
 export async function standInPeer(): Promise<StandInPeer> {
   anyCredentials();
   const standIn = await StandIn.start();

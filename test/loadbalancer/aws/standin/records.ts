@@ -1,4 +1,4 @@
-// What AWS keeps of each thing in an account.
+// Stored state of the resources of an account.
 
 export interface ListenerRecord {
   readonly arn: string;
@@ -17,9 +17,9 @@ export interface BalancerRecord {
   subnets: readonly string[];
   securityGroups: readonly string[];
   addressType: string;
-  /** How often it is still asked for before it is active. */
+  /** Remaining reads before it is active. */
   provisioning: number;
-  /** How often it is still asked for before lists have it. */
+  /** Remaining reads before lists contain it. */
   hidden: number;
   readonly listeners: Map<string, ListenerRecord>;
   readonly attributes: Map<string, string>;
@@ -36,20 +36,20 @@ export interface GroupRecord {
   readonly health: Map<string, string>;
   /** `i-0a`, or `192.0.2.7:8080`. */
   readonly targets: Set<string>;
-  /** Those that were deregistered, and are listed for a while. */
+  /** Deregistered targets that are still listed. */
   readonly draining: Set<string>;
   readonly attributes: Map<string, string>;
   readonly tags: Map<string, string>;
-  /** How many tries to delete it fail because its load balancer has only just gone. */
+  /** Remaining failures to delete it after the deletion of its load balancer. */
   inUse: number;
 }
 
-/** How an account takes its time. */
+/** Delays of an account, counted in requests. */
 export interface Slowness {
   /** Reads until a new load balancer is active. */
   readonly provisioning: number;
-  /** Reads until lists have a new load balancer. */
+  /** Reads until lists contain a new load balancer. */
   readonly hidden: number;
-  /** Failed tries to delete a group after its load balancer went. */
+  /** Failures to delete a group after the deletion of its load balancer. */
   readonly inUse: number;
 }

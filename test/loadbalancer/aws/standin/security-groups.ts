@@ -1,4 +1,4 @@
-// Security groups as EC2 keeps them, and its calls over them.
+// Security groups and the EC2 calls for them.
 import type { Input, Output } from './wire.ts';
 import { ElbError, pairsIn, structures, text, texts } from './wire.ts';
 
@@ -10,11 +10,11 @@ interface SecurityGroupRecord {
   /** `tcp 80-80 192.0.2.0/24`. */
   readonly rules: Set<string>;
   readonly tags: Map<string, string>;
-  /** How many tries to delete it fail because its load balancer has only just gone. */
+  /** Remaining failures to delete it after the deletion of its load balancer. */
   inUse: number;
 }
 
-/** Those of an account, each in the VPC that all its subnets are in. */
+/** The security groups of an account with one VPC. */
 export class SecurityGroups {
   readonly all = new Map<string, SecurityGroupRecord>();
   readonly #isUsed: (id: string) => boolean;
@@ -30,7 +30,7 @@ export class SecurityGroups {
     return found;
   }
 
-  /** What ELBv2 asks of groups that a load balancer is to have. Those of tests that begin with `sg-named` are there. */
+  /** Validates the groups of a load balancer. Groups that begin with `sg-named` exist. */
   assertThere(ids: readonly string[]): void {
     const missing = ids.find((id) => !this.all.has(id) && !id.startsWith('sg-named'));
     if (missing !== undefined) throw new ElbError('InvalidSecurityGroup', `security group '${missing}' is not there`);
@@ -55,7 +55,7 @@ export class SecurityGroups {
     this.all.delete(id);
   }
 
-  /** A load balancer that had it is gone. */
+  /** Handles the deletion of a load balancer with these groups. */
   release(id: string, inUse: number): void {
     const group = this.all.get(id);
     if (group !== undefined) group.inUse = inUse;
@@ -76,7 +76,7 @@ export class SecurityGroups {
     for (const rule of rulesIn(input)) rules.delete(rule);
   }
 
-  /** A few at a time, so that the next part is asked for. */
+  /** Small pages, so that tests cover paging. */
   describe(input: Input): Output {
     const start = Number(text(input, 'NextToken') || 0);
     const fits = (group: SecurityGroupRecord): boolean =>
@@ -89,7 +89,7 @@ export class SecurityGroups {
 
 type Call = (groups: SecurityGroups, input: Input) => Output;
 
-/** A call whose answer says nothing. */
+/** A call with an empty response. */
 const told =
   (act: (groups: SecurityGroups, input: Input) => void): Call =>
   (groups, input) => {

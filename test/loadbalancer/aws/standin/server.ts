@@ -1,5 +1,5 @@
-// Stands in for ELBv2 and EC2 of AWS: their protocols over a socket, so that the SDK is what speaks to it, and their rules
-// as far as they matter. It can fail, lose answers, ask for time, and tell late what it has.
+// A stand-in for ELBv2 and EC2 with their protocols, so that the real SDK is used, and the rules that matter. It can fail
+// calls, lose responses, throttle, and return outdated lists.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -14,16 +14,16 @@ import { answerXml, ec2AnswerXml, ec2ErrorXml, ElbError, errorXml, readForm, tex
 
 /** How a call fails. */
 export interface Failure {
-  /** Whether its work was done nevertheless. */
+  /** Whether the call is executed nevertheless. */
   readonly isDone: boolean;
-  /** Left out: the connection ends without an answer. */
+  /** undefined: the connection closes without a response. */
   readonly error?: { readonly status: number; readonly code: string; readonly retryAfter?: string };
 }
 
-/** Says whether a call fails; asked before each. */
+/** Returns whether the next call fails. */
 export type Disturb = (action: string, number: number) => Failure | undefined;
 
-/** AWS asks to be asked more slowly. */
+/** The throttling error of AWS. */
 export const throttling: Failure = {
   isDone: false,
   error: { status: 400, code: 'Throttling' },
@@ -31,7 +31,7 @@ export const throttling: Failure = {
 
 export class StandIn implements AsyncDisposable {
   readonly account = new Account();
-  /** Every action that was asked for, in order. */
+  /** All actions in order. */
   readonly asked: string[] = [];
   disturb: Disturb = () => undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -47,7 +47,7 @@ export class StandIn implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // A cast: it listens on a port.
   }
 
-  /** The actions that change something, since the last time this was asked. */
+  /** The write actions since the last call. */
   takeWrites(): readonly string[] {
     return this.asked.splice(0).filter((action) => !action.startsWith('Describe'));
   }

@@ -1,15 +1,15 @@
-// The dialects of ELBv2 and EC2: parameters of a form in, XML out.
+// The wire formats of ELBv2 and EC2: form parameters in, XML out.
 
-/** Parameters as they were before they became `Tags.member.1.Key=a`, or `Tag.1.Key=a` at EC2. */
+/** Decoded parameters, such as those of `Tags.member.1.Key=a`, or `Tag.1.Key=a` for EC2. */
 export interface Input {
   readonly [name: string]: InputValue | undefined;
 }
 type InputValue = string | Input | readonly InputValue[];
 
-/** What becomes XML. */
+/** A value to encode as XML. */
 export type Output = string | number | boolean | undefined | readonly Output[] | { readonly [name: string]: Output };
 
-/** An error as AWS has it. */
+/** An AWS error. */
 export class ElbError extends Error {
   readonly code: string;
   readonly status: number;
@@ -21,7 +21,7 @@ export class ElbError extends Error {
   }
 }
 
-/** Reads a form. */
+/** Parses a form. */
 export function readForm(text: string): Input {
   const root: Record<string, unknown> = {};
   for (const [path, value] of new URLSearchParams(text)) {
@@ -34,7 +34,7 @@ export function readForm(text: string): Input {
   return collapse(root) as Input; // A cast: the root is no list.
 }
 
-/** Where a level has nothing but numbers, or `member` with them, it is a list. */
+/** A level with only numbers, or with `member`, is a list. */
 function collapse(value: unknown): InputValue {
   if (typeof value !== 'object' || value === null) return String(value);
   if ('member' in value) return collapse(value.member);
@@ -42,19 +42,19 @@ function collapse(value: unknown): InputValue {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, collapse(each)]));
 }
 
-/** A parameter that is text; '' when there is none. */
+/** A string parameter; '' if it is missing. */
 export const text = (input: Input, name: string): string => {
   const value = input[name];
   return typeof value === 'string' ? value : '';
 };
 
-/** A parameter that is a list of texts. */
+/** A parameter with a list of strings. */
 export const texts = (input: Input, name: string): readonly string[] => {
   const value = input[name];
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 };
 
-/** A parameter that is a list of structures. */
+/** A parameter with a list of structures. */
 export const structures = (input: Input, name: string): readonly Input[] => {
   const value = input[name];
   return Array.isArray(value) ? value.filter((each): each is Input => typeof each === 'object') : [];
@@ -71,24 +71,24 @@ export const asPairs = (pairs: ReadonlyMap<string, string>): Output =>
 const requestId = '00000000-0000-4000-8000-000000000000';
 const space = 'http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/';
 
-/** An answer to a call. */
+/** The response to a call. */
 export const answerXml = (action: string, result: Output): string =>
   `<${action}Response xmlns="${space}"><${action}Result>${xml(result)}</${action}Result>` +
   `<ResponseMetadata><RequestId>${requestId}</RequestId></ResponseMetadata></${action}Response>`;
 
-/** An answer that tells of an error. */
+/** An error response. */
 export const errorXml = ({ code, message }: Pick<ElbError, 'code' | 'message'>): string =>
   `<ErrorResponse xmlns="${space}"><Error><Type>Sender</Type><Code>${code}</Code><Message>${escape(message)}</Message></Error>` +
   `<RequestId>${requestId}</RequestId></ErrorResponse>`;
 
 const ec2Space = 'http://ec2.amazonaws.com/doc/2016-11-15/';
 
-/** An answer of EC2. */
+/** A response of EC2. */
 export const ec2AnswerXml = (action: string, result: Output): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<${action}Response xmlns="${ec2Space}">` +
   `<requestId>${requestId}</requestId>${xml(result, 'item')}</${action}Response>`;
 
-/** An answer of EC2 that tells of an error. */
+/** An error response of EC2. */
 export const ec2ErrorXml = ({ code, message }: Pick<ElbError, 'code' | 'message'>): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<Response><Errors><Error><Code>${code}</Code><Message>${escape(message)}</Message>` +
   `</Error></Errors><RequestID>${requestId}</RequestID></Response>`;
