@@ -5,7 +5,7 @@ export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
   /** Why, in one CamelCase word. */
   readonly reason: string;
-  /** What happened and what a person can do about it. */
+  /** The event and, if possible, the fix. */
   readonly message: string;
 }
 

@@ -6,8 +6,8 @@ import type { Pod } from '../api/kinds/core/pod/schema.ts';
 import type { IpFamily, Service } from '../api/kinds/core/service/schema.ts';
 
 /**
- * Whether controllers keep the endpoints of a Service. Without a selector somebody else does, and an ExternalName
- * Service has none, whatever its selector says (EXT-2).
+ * Whether controllers manage the endpoints of a Service. Without a selector its user does, and an ExternalName Service has
+ * none, even with a selector (EXT-2).
  */
 export const hasManagedEndpoints = (service: Service): boolean =>
   !isExternalName(service) && service.spec.selector !== undefined;
@@ -24,7 +24,7 @@ export function selectedPods(service: Service, pods: readonly Pod[]): readonly P
   });
 }
 
-/** Whether the Pod says it is ready. */
+/** Whether the Ready condition of the Pod is true. */
 export function isReady({ status }: Pod): boolean {
   for (const { type, status: value } of status.conditions ?? []) if (type === 'Ready') return value === 'True';
   return false;
