@@ -13,12 +13,19 @@ import type { Streams } from './output.ts';
 const usageExit = 2;
 const failureExit = 1;
 
+const oneLine = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
+
 /** Runs the command line and returns the exit code: 0, 1 for a failure, 2 for a wrong flag, file or argument. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
   try {
     return await dispatch(args, streams);
   } catch (error) {
-    streams.err(`fairlead: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}\n`);
+    streams.err(`fairlead: ${oneLine(messageOf(error))}\n`);
     return error instanceof Error && 'code' in error && error.code === 'USAGE' ? usageExit : failureExit;
   }
 }

@@ -57,4 +57,4 @@ export async function longRunning(options: LogOptions, clusters = 1): Promise<Lo
 
 /** The line of code that threw, since stack traces are logged at debug only. */
 const placeOf = (error: unknown): string | undefined =>
-  error instanceof Error ? /\n\s+at (.+)/.exec(error.stack ?? '')?.[1] : undefined;
+  error instanceof Error ? /\n {4}at (.+)/.exec(error.stack ?? '')?.[1] : undefined;
