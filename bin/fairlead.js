@@ -33,9 +33,12 @@ const installedNode = () => {
   return undefined;
 };
 
+/** The descriptor of the pipe from an older Node; it closes when that process ends, however it ends. */
+const launcherPipe = 3;
+
 const handOver = (node) => {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, FAIRLEAD_HANDED_OVER: '1' },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -50,6 +53,15 @@ const handOver = (node) => {
   });
 };
 
+/** Stops this process, as SIGTERM does, when the launcher that started it was killed and could not do so. */
+const followLauncher = async () => {
+  delete process.env.FAIRLEAD_HANDED_OVER; // not for the processes that this one starts: they have no such pipe
+  const { Socket } = await import('node:net');
+  const pipe = new Socket({ fd: launcherPipe, readable: true, writable: false }).unref();
+  pipe.on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGTERM'));
+  pipe.resume();
+};
+
 /**
  * Keeps stripped source between runs, which halves start-up. A directory in NODE_COMPILE_CACHE is the user's own choice
  * and Node has opened it by now: whoever can set the environment of this process can run code in it anyway.
@@ -60,11 +72,13 @@ const enableCompileCache = () => {
   if (directory !== undefined) module.enableCompileCache(directory);
 };
 
+const isHandedOver = process.env.FAIRLEAD_HANDED_OVER === '1';
 if (isNewEnough()) {
+  if (isHandedOver) await followLauncher();
   enableCompileCache();
   await import('../src/main.ts');
 } else {
-  const node = process.env.FAIRLEAD_HANDED_OVER === '1' ? undefined : installedNode();
+  const node = isHandedOver ? undefined : installedNode();
   if (node === undefined) {
     console.error(`fairlead: needs Node ${needed.join('.')} or newer, this is ${process.versions.node}: run npm ci`);
     process.exitCode = 1;

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { until } from '../../src/server/testing/until.ts';
+import { temporaryDirectory } from '../harness/fairlead.ts';
+import { root } from '../harness/process.ts';
+
+/** Makes the launcher believe that it runs on a Node that is too old for the source. */
+const olderNode = `data:text/javascript,${encodeURIComponent(
+  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });`,
+)}`;
+
+test('the server stops when the launcher of an older Node is killed', async () => {
+  await using data = await temporaryDirectory();
+  const flags = ['up', '--demo', '--cluster', 'east', '--data-dir', data.path, '--port-base', '0'];
+  const launcher = spawn(process.execPath, ['--import', olderNode, join(root, 'bin', 'fairlead.js'), ...flags], {
+    stdio: 'ignore',
+  });
+  const ended = once(launcher, 'exit');
+  const readState = (): Promise<string> => readFile(join(data.path, 'state.json'), 'utf8').catch(() => '');
+  await until('the server is ready', async () => (await readState()) !== '', 90_000);
+  const { pid } = JSON.parse(await readState()) as { pid: number };
+  assert.notEqual(pid, launcher.pid, 'the server is a process of its own');
+  launcher.kill('SIGKILL');
+  await ended;
+  await until('the server has stopped in order', async () => (await readState()) === '', 60_000);
+});
