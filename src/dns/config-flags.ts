@@ -170,20 +170,25 @@ const operationFlags: readonly ConfigFlag[] = [
   {
     name: 'health-listen',
     value: 'ADDR:PORT',
-    description: 'listen address of /health; none: disabled',
-    default: ':8080',
+    description: 'listen address of /health, /ready and /metrics; none: disabled',
+    default: '127.0.0.1:10361',
   },
   {
     name: 'ready-listen',
     value: 'ADDR:PORT',
     description: 'listen address of /ready; none: disabled',
-    default: ':8181',
+    default: 'that of --health-listen',
   },
   {
     name: 'metrics-listen',
     value: 'ADDR:PORT',
     description: 'listen address of /metrics; none: disabled',
-    default: ':9153',
+    default: 'that of --health-listen',
+  },
+  {
+    name: 'coredns-ports',
+    ...yes,
+    description: 'serve /health on :8080, /ready on :8181 and /metrics on :9153, as CoreDNS does',
   },
   { name: 'lameduck', value: 'DURATION', description: 'keep answering for this long after SIGTERM', default: '5s' },
 ];

@@ -26,10 +26,26 @@ test('without options the defaults are those of CoreDNS, with a few exceptions',
   assert.equal(options.forward.upstreams, undefined);
   assert.equal(options.forward.cache.staleFor, 86_400);
   assert.equal(options.namespaces, undefined);
-  assert.deepEqual(
-    [options.health, options.ready, options.metrics].map((place) => place && endpointName(place)),
-    ['[::]:8080', '[::]:8181', '[::]:9153'],
-  );
+});
+
+test('health, readiness and metrics share one loopback port unless others are given', () => {
+  const shared = '127.0.0.1:10361';
+  const cases: readonly (readonly [given: readonly string[], want: readonly (string | undefined)[]])[] = [
+    [[], [shared, shared, shared]],
+    [['health-listen=:9000'], ['[::]:9000', '[::]:9000', '[::]:9000']],
+    [['metrics-listen=:9153'], [shared, shared, '[::]:9153']],
+    [['health-listen=none'], [undefined, undefined, undefined]],
+    [['coredns-ports=true'], ['[::]:8080', '[::]:8181', '[::]:9153']],
+    [
+      ['coredns-ports=true', 'ready-listen=none', 'metrics-listen=127.0.0.1:9153'],
+      ['[::]:8080', undefined, '127.0.0.1:9153'],
+    ],
+  ];
+  for (const [given, want] of cases) {
+    const { health, ready, metrics } = readDnsOptions(settings(...given));
+    const found = [health, ready, metrics].map((place) => place && endpointName(place));
+    assert.deepEqual(found, want, given.join(' '));
+  }
 });
 
 test('the documented defaults are the effective ones', () => {

@@ -86,11 +86,20 @@ export function readDnsOptions(settings: DnsSettings): DnsOptions {
       to: reader.one('transfer-to', parseList(parseRange)) ?? [],
       notify: reader.one('notify', parseList(parseServer)) ?? [],
     },
-    health: reader.listenAddress('health-listen', ':8080'),
-    ready: reader.listenAddress('ready-listen', ':8181'),
-    metrics: reader.listenAddress('metrics-listen', ':9153'),
+    ...healthOf(reader),
     responseRate: reader.one('response-rate', parseCount(0, 10_000_000)) ?? 0,
     lameduckMs: reader.one('lameduck', parseDurationMs) ?? 5000,
+  };
+}
+
+/** The addresses of health, readiness and metrics: one for all, unless they are given or those of CoreDNS are requested. */
+function healthOf(reader: Reader): Pick<DnsOptions, 'health' | 'ready' | 'metrics'> {
+  const isCoreDns = reader.flag('coredns-ports');
+  const health = reader.optional('health-listen', parseListen, parseListen(isCoreDns ? ':8080' : '127.0.0.1:10361'));
+  return {
+    health,
+    ready: reader.optional('ready-listen', parseListen, isCoreDns ? parseListen(':8181') : health),
+    metrics: reader.optional('metrics-listen', parseListen, isCoreDns ? parseListen(':9153') : health),
   };
 }
 
@@ -191,12 +200,8 @@ class Reader {
   }
 
   /** An option that can be `none`. */
-  optional<T>(name: string, parse: (text: string) => T, fallback: T): T | undefined {
+  optional<T>(name: string, parse: (text: string) => T, fallback: T | undefined): T | undefined {
     return this.#settings.has(name) ? this.one(name, orNone(parse)) : fallback;
-  }
-
-  listenAddress(name: string, fallback: string): Endpoint | undefined {
-    return this.optional(name, parseListen, parseListen(fallback));
   }
 }
 

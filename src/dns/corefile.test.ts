@@ -44,6 +44,8 @@ suite('a Corefile', () => {
 }`,
       want: [
         'lameduck=5s',
+        'health-listen=:8080',
+        'ready-listen=:8181',
         'cluster-domain=cluster.local',
         'pods=insecure',
         'ttl=30',

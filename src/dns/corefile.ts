@@ -178,11 +178,12 @@ function readCacheOption(draft: Draft, { name, args, line }: Directive, cacheLin
   }
 }
 
+/** The address of a plugin; `fallback` is its default in CoreDNS. */
 const listenAddress =
-  (setting: string): Reader =>
+  (setting: string, fallback: string): Reader =>
   (draft, { args, block }) => {
-    const [address] = args;
-    if (address !== undefined) draft.set(setting, address.replace(/^localhost:/, '127.0.0.1:'));
+    const [address = fallback] = args;
+    draft.set(setting, address.replace(/^localhost:/, '127.0.0.1:'));
     const lameduck = block.find(({ name }) => name === 'lameduck')?.args[0];
     if (lameduck !== undefined) draft.set('lameduck', lameduck);
   };
@@ -209,9 +210,9 @@ const readers: ReadonlyMap<string, Reader> = new Map(
     cache,
     transfer,
     bind,
-    health: listenAddress('health-listen'),
-    ready: listenAddress('ready-listen'),
-    prometheus: listenAddress('metrics-listen'),
+    health: listenAddress('health-listen', ':8080'),
+    ready: listenAddress('ready-listen', ':8181'),
+    prometheus: listenAddress('metrics-listen', 'localhost:9153'),
     autopath: (draft) => draft.set('search-completion', 'true'),
     log: (draft, { line }) => draft.note(line, 'queries are not logged: metrics count them'),
     template: (draft, { line, args }) =>

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 import type { DnsOptions } from '../../dns/config.ts';
+import type { Endpoint } from '../../dns/forward/udp.ts';
 import { machineHasIpv6 } from '../../dns/machine.ts';
 import type { ClusterNetwork } from '../../dns/serving.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
@@ -23,13 +24,12 @@ export const part: Part = {
     const { health, ready, metrics } = dnsOptionsOf(settings);
     // A web server on `::` accepts IPv4 as well, but fails on a machine without IPv6.
     const hostOf = (address: string): string => (address === '::' && !machineHasIpv6() ? '0.0.0.0' : address);
-    const addresses = Object.entries({ health, ready, metrics }).flatMap(([what, at]): readonly HealthAddress[] =>
-      at === undefined ? [] : [{ host: hostOf(at.address), port: at.port, flag: `${what}-listen` }],
+    const places = Object.entries({ health, ready, metrics }).flatMap(([what, at]) =>
+      at === undefined ? [] : [{ at, flag: `${what}-listen` }],
     );
-    return addresses.filter(
-      ({ host, port }, index) =>
-        port === 0 || addresses.findIndex((other) => other.host === host && other.port === port) === index,
-    );
+    return places
+      .filter(({ at }, index) => places.findIndex((other) => isSamePlace(other.at, at)) === index)
+      .map(({ at, flag }): HealthAddress => ({ host: hostOf(at.address), port: at.port, flag }));
   },
   // Imported when they run: a server needs neither.
   actions: {
@@ -72,6 +72,10 @@ export const part: Part = {
   },
 };
 
+/** Whether one server can be both. Port 0 given twice is two ports. */
+const isSamePlace = (one: Endpoint, other: Endpoint): boolean =>
+  one === other || (one.port !== 0 && one.port === other.port && one.address === other.address);
+
 /** The limit with any number of descriptors. */
 const maxConnections = 1024;
 
@@ -88,7 +92,7 @@ function within(descriptors: number, options: DnsOptions): DnsOptions {
 }
 
 /** Flags that `up` sets for each of its clusters. */
-const setByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen'];
+const setByUp = ['listen', 'share-port', 'health-listen', 'ready-listen', 'metrics-listen', 'coredns-ports'];
 
 const load =
   (options: DnsOptions, cluster: ClusterNetwork, changes?: SettingsChanges): LoadPart =>
