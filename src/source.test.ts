@@ -17,7 +17,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: ['api', 'machine'],
   server: ['api', 'machine', 'metrics', 'store'],
   client: ['api', 'machine', 'metrics'],
-  dashboard: ['api'],
 };
 const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
@@ -35,6 +34,9 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
 /** Files directly in src, and the command line, put everything together. */
 const mayImportEverything = new Set(['', 'cli']);
 /** Tests of a part run it against a real server on the memory store. */
+/** The file in which each part exports what it plans and explains, for the command line and the dashboard. */
+const inspectionOf = (part: string): string => `${part}/inspect.ts`;
+const hasInspection = new Set(['dns', 'proxy', 'loadbalancer', 'multicluster']);
 const testsMayImport = ['api', 'client', 'server', 'store'];
 
 const bannedNames = /^(utils?|helpers?|common|misc|types|constants|enums|index)(\.test)?(\.ts)?$/;
@@ -58,6 +60,8 @@ function importsIn(text: string, path: string): string[] {
 }
 
 const folderOf = (path: string): string => (path.includes('/') ? (path.split('/', 1)[0] ?? '') : '');
+const isInspection = (path: string): boolean =>
+  hasInspection.has(folderOf(path)) && path === inspectionOf(folderOf(path));
 /** Tests end in `.test.ts`; what only tests use is in a folder called `testing`. */
 const isTest = (path: string): boolean => /\.(test|bench)\.ts$|(^|\/)testing\//.test(path);
 
@@ -82,9 +86,28 @@ test('imports point one way: api ← store ← server, api ← client ← parts 
     if (folders === 'everything') return [];
     return imports
       .filter((target) => folderOf(target) !== folderOf(path) && !folders.includes(folderOf(target)))
+      .filter((target) => folderOf(path) !== 'dashboard' || !isInspection(target))
       .map((target) => `${path} imports ${target}`);
   });
   assert.deepEqual(wrong, []);
+});
+
+test('only the command line and the dashboard import what parts plan and explain, from one file of each part', () => {
+  const isOwn = (path: string, target: string): boolean => folderOf(path) === folderOf(target);
+  const wrong = files.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) =>
+        ['cli', 'dashboard'].includes(folderOf(path))
+          ? /^\w+\/explain\//.test(target)
+          : isInspection(target) && !(isOwn(path, target) && isTest(path)),
+      )
+      .map((target) => `${path} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    [...hasInspection].filter((part) => !files.some(({ path }) => path === inspectionOf(part))),
+    [],
+  );
 });
 
 test('sub-folders of a part import each other in one direction', () => {

@@ -1,4 +1,4 @@
-import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { diff } from '../../src/multicluster/project/diff.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf } from './clusters.ts';

@@ -8,7 +8,7 @@ import { failure } from '../../src/api/errors.ts';
 import { list } from '../../src/cli/mcs/membership.ts';
 import { showWhy } from '../../src/cli/mcs/show.ts';
 import type { Shown } from '../../src/cli/mcs/show.ts';
-import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
 import type { MemberEntry } from '../../src/multicluster/multicluster.ts';

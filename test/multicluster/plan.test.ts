@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { showExplanation, showPlan } from '../../src/cli/mcs/show.ts';
-import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, startClusters } from './clusters.ts';
 import { joined } from './pair.ts';

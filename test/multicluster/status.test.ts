@@ -9,7 +9,7 @@ import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/k
 import { triggerTimeAnnotation } from '../../src/api/kinds/discovery/endpointslice/labels.ts';
 import type { Shown } from '../../src/cli/mcs/show.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
-import { takeSnapshot } from '../../src/cli/mcs/snapshot.ts';
+import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';

@@ -1,8 +1,6 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Era } from '../../loadbalancer/clouds/product.ts';
-import { eras } from '../../loadbalancer/clouds/product.ts';
-import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
-import { priceBook } from '../../loadbalancer/clouds/price/book.ts';
+import type { Era, PriceBook, Row } from '../../loadbalancer/inspect.ts';
+import { eras, isMade, priceBook, rowFor } from '../../loadbalancer/inspect.ts';
 import type { Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { pricesFlag, readPrices } from '../loadbalancer/prices.ts';
@@ -11,8 +9,7 @@ import type { Flag, Settings } from '../options/flags.ts';
 import { outputFlag, readFlag, textOf } from '../options/flags.ts';
 import { countBetween, listOf, oneOf } from '../options/values.ts';
 import { columns, rendered } from '../output.ts';
-import type { Row } from './rows.ts';
-import { choicesOf, isMade, printRows, rowFor } from './rows.ts';
+import { choicesOf, printRows } from './rows.ts';
 import { readServices } from './services.ts';
 
 const cloudFlags: readonly Flag[] = [

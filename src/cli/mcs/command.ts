@@ -1,6 +1,8 @@
 import { join as joinPath } from 'node:path';
 import { messageOf } from '../../api/error-message.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import type { Snapshot } from '../../multicluster/inspect.ts';
+import { takeSnapshot } from '../../multicluster/inspect.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
@@ -19,8 +21,6 @@ import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
 import type { Shown } from './show.ts';
 import { showExplanation, showPlan, showWhy } from './show.ts';
-import type { Snapshot } from './snapshot.ts';
-import { takeSnapshot } from './snapshot.ts';
 import { showStatus } from './status.ts';
 
 /** The flags of actions that read the clusters of the set. */

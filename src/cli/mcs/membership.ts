@@ -12,7 +12,8 @@ import { superclusterExportKind } from '../../api/kinds/multicluster/supercluste
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
-import { installDefinitions, slowness } from '../../multicluster/explain/member-problem.ts';
+import type { Snapshot } from '../../multicluster/inspect.ts';
+import { installDefinitions, slowness } from '../../multicluster/inspect.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
 import { isOurs } from '../../multicluster/project/marks.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
@@ -22,7 +23,6 @@ import { connectTo } from './entries.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 import { parseMembers, printMembers } from './members-file.ts';
 import type { Shown } from './show.ts';
-import type { Snapshot } from './snapshot.ts';
 
 /** Reads the members file; a missing file has no members. */
 async function membersIn(path: string): Promise<MembersFile> {

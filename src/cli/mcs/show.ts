@@ -2,14 +2,19 @@ import { Resolver } from 'node:dns/promises';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
-import { explain, explanationText } from '../../multicluster/explain/explain.ts';
-import { planText, vainReason } from '../../multicluster/explain/plan.ts';
-import { planChange } from '../../multicluster/explain/plan-change.ts';
-import type { DnsAnswer } from '../../multicluster/explain/why.ts';
-import { why, whyText } from '../../multicluster/explain/why.ts';
+import type { DnsAnswer, Snapshot } from '../../multicluster/inspect.ts';
+import {
+  explain,
+  explanationText,
+  planChange,
+  planText,
+  vainReason,
+  why,
+  whyText,
+} from '../../multicluster/inspect.ts';
 import type { Shape } from '../../multicluster/record.ts';
-import { FatalError } from '../errors.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Member } from '../../multicluster/member/member.ts';
+import { FatalError, UsageError } from '../errors.ts';
 
 /** The output of a command. */
 export interface Shown {
@@ -44,7 +49,7 @@ export function showPlan(
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
 ): Shown {
   const { seedPolicy, members, rules } = snapshot;
-  const member = snapshot.member(change.cluster);
+  const member = memberOf(snapshot, change.cluster);
   const problem = snapshot.problemOf(member);
   if (problem !== undefined) throw new FatalError(`cannot plan an export: ${problem}`);
   const planned = planChange(
@@ -59,6 +64,14 @@ export function showPlan(
   };
 }
 
+function memberOf(snapshot: Snapshot, id: string): Member {
+  const member = snapshot.member(id);
+  if (member !== undefined) return member;
+  throw new UsageError(
+    `there is no cluster "${id}" in the set: it has ${snapshot.members.map((each) => each.id).join(', ')}`,
+  );
+}
+
 export interface WhyQuestion {
   /** The cluster to look from; undefined: the first one in which a step is broken, else the first one. */
   readonly from?: string | undefined;
@@ -71,7 +84,7 @@ export interface WhyQuestion {
 export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf }: WhyQuestion): Promise<Shown> {
   const readable = snapshot.members.filter((member) => snapshot.problemOf(member) === undefined);
   const candidates = readable.length > 0 ? readable : snapshot.members;
-  const members = from === undefined ? candidates : [snapshot.member(from)];
+  const members = from === undefined ? candidates : [memberOf(snapshot, from)];
   const walks = await Promise.all(
     members.map(async (member) => {
       const dns = await dnsOf(member.id);

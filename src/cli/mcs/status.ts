@@ -2,16 +2,14 @@ import { isReady, isTerminating } from '../../api/kinds/discovery/endpointslice/
 import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
-import { waitingSince } from '../../multicluster/explain/lag.ts';
-import { skewText, slowness } from '../../multicluster/explain/member-problem.ts';
-import type { LeaseState } from '../../multicluster/explain/why.ts';
+import type { LeaseState, Snapshot } from '../../multicluster/inspect.ts';
+import { skewText, slowness, waitingSince } from '../../multicluster/inspect.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
 import { isOurSlice } from '../../multicluster/project/marks.ts';
 import { columns } from '../output.ts';
 import type { Shown } from './show.ts';
-import type { Snapshot } from './snapshot.ts';
 
 /** The state of every service in every cluster. */
 export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {

@@ -1,22 +1,21 @@
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Key } from '../../client/key.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
-import { leaseStates } from '../../multicluster/explain/lease-states.ts';
-import { lacksDefinitions, memberProblem } from '../../multicluster/explain/member-problem.ts';
-import type { LeaseState } from '../../multicluster/explain/why.ts';
-import { identityProblems } from '../../multicluster/guard/identity.ts';
-import { sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
-import { leasesIn } from '../../multicluster/lease/renewer.ts';
-import type { Merged, SeedPolicy } from '../../multicluster/merge/merged.ts';
-import type { Actual, Desired } from '../../multicluster/project/desired.ts';
-import type { SetRules } from '../../multicluster/guard/policy.ts';
-import { keysIn } from '../../multicluster/member/keys.ts';
-import { Member } from '../../multicluster/member/member.ts';
-import type { MemberEntry } from '../../multicluster/multicluster.ts';
-import { desiredIn } from '../../multicluster/sync/import-reconciler.ts';
-import type { ServicesOptions } from '../../multicluster/sync/services.ts';
-import { Services } from '../../multicluster/sync/services.ts';
-import { UsageError } from '../errors.ts';
+import { leaseStates } from './lease-states.ts';
+import { lacksDefinitions, memberProblem } from './member-problem.ts';
+import type { LeaseState } from './why.ts';
+import { identityProblems } from '../guard/identity.ts';
+import { sourceOfLease, uidOfLease } from '../lease/lease.ts';
+import { leasesIn } from '../lease/renewer.ts';
+import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import type { Actual, Desired } from '../project/desired.ts';
+import type { SetRules } from '../guard/policy.ts';
+import { keysIn } from '../member/keys.ts';
+import { Member } from '../member/member.ts';
+import type { MemberEntry } from '../multicluster.ts';
+import { desiredIn } from '../sync/import-reconciler.ts';
+import type { ServicesOptions } from '../sync/services.ts';
+import { Services } from '../sync/services.ts';
 
 /** How long to wait without progress for members that answer to be read, as the controller does at its start. */
 const readMs = 5000;
@@ -92,12 +91,8 @@ export class Snapshot implements AsyncDisposable {
     });
   }
 
-  member(id: string): Member {
-    const member = this.members.find((each) => each.id === id);
-    if (member !== undefined) return member;
-    throw new UsageError(
-      `there is no cluster "${id}" in the set: it has ${this.members.map((each) => each.id).join(', ')}`,
-    );
+  member(id: string): Member | undefined {
+    return this.members.find((each) => each.id === id);
   }
 
   /** All services that are exported or imported anywhere. */

@@ -1,0 +1,12 @@
+// What the command line and the dashboard show of a set of clusters: the state as the controller reads it, explanations,
+// and plans of changes. Only they import this file.
+export type { Explanation } from './explain/explain.ts';
+export { explain, explanationText } from './explain/explain.ts';
+export { waitingSince } from './explain/lag.ts';
+export { installDefinitions, skewText, slowness } from './explain/member-problem.ts';
+export { planText, vainReason } from './explain/plan.ts';
+export { planChange } from './explain/plan-change.ts';
+export type { Snapshot } from './explain/snapshot.ts';
+export { takeSnapshot } from './explain/snapshot.ts';
+export type { DnsAnswer, LeaseState } from './explain/why.ts';
+export { why, whyText } from './explain/why.ts';
