@@ -14,7 +14,7 @@ export interface ColumnOptions {
 export const column = <T extends ApiObject>(
   name: string,
   description: string,
-  cell: (object: T, now: number) => string | number,
+  cell: (object: T, now: number) => string | number | boolean,
   options: ColumnOptions = {},
 ): Column<T> => ({
   name,

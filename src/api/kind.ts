@@ -22,7 +22,7 @@ export interface Column<T extends ApiObject = ApiObject> {
   readonly description: string;
   readonly priority: number;
   /** The text of the cell; `now` is in milliseconds, for ages. */
-  cell(object: T, now: number): string | number;
+  cell(object: T, now: number): string | number | boolean;
 }
 
 /** Reads one field as text. Declared as a method, so that a `Kind<Pod>` is also a `Kind`. */
@@ -48,6 +48,8 @@ export interface Subresource {
 export interface DeletionStrategy<T extends ApiObject = ApiObject> {
   /** Names of objects that cannot be deleted. */
   readonly protectedNames?: readonly string[];
+  /** The reason in the error about such a name; default: `this namespace may not be deleted`. */
+  readonly protection?: string;
   /** Kinds whose object of the same namespace and name is deleted in the same commit. */
   readonly cascadesTo?: readonly Kind[];
   /** Finalizers outside metadata. */
@@ -101,6 +103,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly storage?: Conversion<T>;
   /** A warning in every response for this kind. */
   readonly deprecation?: string;
+  /** What does not happen to objects of a kind that no part of this project acts on; a warning on creation. */
+  readonly withoutController?: string;
 
   /** Sets defaults, on create and update. */
   applyDefaults(object: T): T;

@@ -82,7 +82,8 @@ for (const kind of kinds) {
     const names = kind.columns.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)]);
     const { object } = decode<ApiObject>(kind.schema, {});
-    for (const column of kind.columns) assert.match(typeof column.cell(object, 0), /^(?:string|number)$/, column.name);
+    for (const column of kind.columns)
+      assert.match(typeof column.cell(object, 0), /^(?:string|number|boolean)$/, column.name);
   });
 }
 

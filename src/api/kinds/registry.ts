@@ -36,10 +36,13 @@ import { ingressKind } from './networking/ingress/kind.ts';
 import { ingressClassKind } from './networking/ingressclass/kind.ts';
 import { ipAddressKind } from './networking/ipaddress/kind.ts';
 import { serviceCidrKind } from './networking/servicecidr/kind.ts';
+import { runtimeClassKind } from './node/runtimeclass/kind.ts';
 import { clusterRoleKind } from './rbac/clusterrole/kind.ts';
 import { clusterRoleBindingKind } from './rbac/clusterrolebinding/kind.ts';
 import { roleKind } from './rbac/role/kind.ts';
 import { roleBindingKind } from './rbac/rolebinding/kind.ts';
+import { priorityClassKind } from './scheduling/priorityclass/kind.ts';
+import { storageClassKind } from './storage/storageclass/kind.ts';
 
 /** All kinds; the storage version of a kind comes before its other versions. */
 export const kinds: readonly Kind[] = [
@@ -70,8 +73,11 @@ export const kinds: readonly Kind[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  storageClassKind,
   validatingWebhookConfigurationKind,
+  priorityClassKind,
   leaseKind,
+  runtimeClassKind,
   endpointSliceKind,
   ingressKind,
   ingressClassKind,

@@ -5,6 +5,7 @@ import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import { priorityClassKind, systemPriorityClasses } from '../../api/kinds/scheduling/priorityclass/kind.ts';
 import type { Kind } from '../../api/kind.ts';
 
 /** An object to create if it does not exist. */
@@ -39,6 +40,7 @@ export function initialObjects(options: BootstrapOptions): readonly InitialObjec
       namespace: '',
       content: { metadata: { name: serviceCidrName }, spec: { cidrs: options.serviceCidrs } },
     },
+    ...systemPriorityClasses.map((content) => ({ kind: priorityClassKind, namespace: '', content })),
     { kind: serviceKind, namespace: 'default', content: kubernetesService(options) },
     ...kubernetesEndpoints(options),
   ];

@@ -69,6 +69,9 @@ const contents: Readonly<Record<string, Content>> = {
   'rbac.authorization.k8s.io/v1 ClusterRole': { rules: [rule] },
   'rbac.authorization.k8s.io/v1 RoleBinding': { ...binding, roleRef: { kind: 'Role', name: 'web' } },
   'rbac.authorization.k8s.io/v1 ClusterRoleBinding': { ...binding, roleRef: { kind: 'ClusterRole', name: 'web' } },
+  'scheduling.k8s.io/v1 PriorityClass': { value: 1000 },
+  'storage.k8s.io/v1 StorageClass': { provisioner: 'csi.example.org' },
+  'node.k8s.io/v1 RuntimeClass': { handler: 'kata' },
   'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': {
     webhooks: [
       {

@@ -149,6 +149,10 @@ function validated(context: ServerContext, resource: Resource, request: WriteReq
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, prepared.metadata.name ?? ''), errors);
   for (const warning of kind.warnings(prepared, undefined, context.write)) request.warnings.push(warning);
+  const { withoutController } = kind;
+  if (withoutController !== undefined) {
+    request.warnings.push(`Fairlead stores the ${kind.kind} and has no controller for it: ${withoutController}`);
+  }
   return prepared;
 }
 

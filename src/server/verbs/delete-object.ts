@@ -44,7 +44,7 @@ export async function deleteObject(
 ): Promise<Deleted> {
   const { deletion, singular } = resource.kind;
   if (deletion.protectedNames?.includes(target.name) === true) {
-    throw forbidden(subjectOf(resource, target.name), `this ${singular} may not be deleted`);
+    throw forbidden(subjectOf(resource, target.name), deletion.protection ?? `this ${singular} may not be deleted`);
   }
   const key = resource.cache.key(target.namespace, target.name);
   for (let attempt = 0; attempt < attempts; attempt++) {

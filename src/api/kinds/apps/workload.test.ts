@@ -8,7 +8,7 @@ import { daemonSetKind } from './daemonset/kind.ts';
 import { deploymentKind } from './deployment/kind.ts';
 import type { Deployment } from './deployment/schema.ts';
 import { replicaSetKind } from './replicaset/kind.ts';
-import { selectorText } from './selector.ts';
+import { selectorText } from '../../selectors/label-selector.ts';
 import { statefulSetKind } from './statefulset/kind.ts';
 import type { StatefulSet } from './statefulset/schema.ts';
 

@@ -12,8 +12,8 @@ import { matchesLabels } from '../../selectors/labels.ts';
 import { podSpecDefaults } from '../core/pod/defaults.ts';
 import type { PodTemplateSpec } from '../core/pod/schema.ts';
 import { podTemplateErrors } from '../core/pod/validate.ts';
-import type { LabelSelector } from './selector.ts';
-import { requirementsOf, selectorText, labelSelectorErrors } from './selector.ts';
+import type { LabelSelector } from '../../selectors/label-selector.ts';
+import { requirementsOf, selectorText, labelSelectorErrors } from '../../selectors/label-selector.ts';
 
 /** The fields that the spec of every workload kind has. */
 export interface WorkloadSpec {

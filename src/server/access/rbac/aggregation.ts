@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 import { isNotFound } from '../../../api/errors.ts';
-import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
+import { requirementsOf } from '../../../api/selectors/label-selector.ts';
 import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';

@@ -1,7 +1,7 @@
 // Whether a webhook applies to a write: its rules, then the labels of the namespace and of the object.
 import type { Kind } from '../../../api/kind.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
-import { requirementsOf } from '../../../api/kinds/apps/selector.ts';
+import { requirementsOf } from '../../../api/selectors/label-selector.ts';
 import type {
   ValidatingWebhook,
   WebhookRule,

@@ -2,7 +2,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import { invalidValue, notSupported, required, duplicate, forbiddenField } from '../../../field-errors.ts';
 import type { WebhookRule, ValidatingWebhook, ValidatingWebhookConfiguration } from './schema.ts';
 import { dns1035LabelErrors, dnsSubdomainErrors } from '../../../names.ts';
-import { labelSelectorErrors } from '../../apps/selector.ts';
+import { labelSelectorErrors } from '../../../selectors/label-selector.ts';
 import { clientConfigErrors } from './validate-client.ts';
 
 /** Invalid values that an update accepts because the stored object has them. */

@@ -6,7 +6,7 @@ import { labelSelector, objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list, optional, pointer, struct } from '../../../schema/schema.ts';
-import { labelSelectorErrors } from '../../apps/selector.ts';
+import { labelSelectorErrors } from '../../../selectors/label-selector.ts';
 import { policyRule, rulesErrors, rbacGroup, rbacSchemas } from '../policy-rule.ts';
 
 const aggregationRule = struct(`${rbacSchemas}.AggregationRule`, 'Selects the roles that are aggregated.', {

@@ -1,10 +1,10 @@
 // Label selectors in objects: matchLabels and matchExpressions.
-import type { FieldError } from '../../field-errors.ts';
-import { forbiddenField, invalidAll, invalidValue, required } from '../../field-errors.ts';
-import { labelValueErrors, qualifiedNameErrors } from '../../names.ts';
-import type { labelSelector } from '../../metadata.ts';
-import type { Infer } from '../../schema/infer.ts';
-import type { Requirement } from '../../selectors/labels.ts';
+import type { FieldError } from '../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, required } from '../field-errors.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../names.ts';
+import type { labelSelector } from '../metadata.ts';
+import type { Infer } from '../schema/infer.ts';
+import type { Requirement } from './labels.ts';
 
 export type LabelSelector = Infer<typeof labelSelector>;
 
