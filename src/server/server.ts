@@ -205,6 +205,7 @@ const postStartHooks: readonly string[] = [
   'start-system-namespaces-controller',
   'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
 ];
