@@ -1,6 +1,7 @@
 import { existsSync, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { setInterval } from '../../machine/timers.ts';
@@ -62,6 +63,8 @@ export interface CertificateOptions {
   readonly log: Logger;
 }
 
+/** How long changes of the files may take until all of them are complete. */
+const settleMs = 100;
 const dayMs = 24 * 60 * 60_000;
 
 /**
@@ -75,7 +78,10 @@ export function followCertificates({ paths, renew, log }: CertificateOptions): A
     if (isWaiting) return;
     isWaiting = true;
     running = running.then(async () => {
+      await delay(settleMs);
       isWaiting = false;
+      // The data directory was removed, which ends the process: nothing is written into it again.
+      if (!paths.every((path) => existsSync(path))) return;
       await renew().catch((error: unknown) =>
         log.error({ err: error }, 'certificates not renewed: restart to try again'),
       );

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from '../command.ts';
 import { partSections } from '../parts.ts';
 import { version } from '../program.ts';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane, Hooks } from './control-plane.ts';
 import { runControlPlane } from './control-plane.ts';
 import { upFlags } from './flags.ts';
 import type { Manifest } from './manifests.ts';
@@ -40,7 +40,11 @@ The file of --config may have a section for each part, such as "dns:", with the 
       });
       return options.demo ? report + (await (await import('./demo/demo.ts')).startDemo(plane)) : report;
     };
-    return runControlPlane({ ...options, parts, portFlag: '--port-base' }, { prepare, out: streams.out });
+    const beforeParts: Hooks['beforeParts'] = async (clusters, connect) => {
+      const { deleteLeftovers } = await import('./leftovers.ts');
+      await Promise.all(clusters.map((name) => deleteLeftovers(name, connect)));
+    };
+    return runControlPlane({ ...options, parts, portFlag: '--port-base' }, { beforeParts, prepare, out: streams.out });
   },
 };
 

@@ -51,28 +51,33 @@ export interface ControlPlane {
   readonly readyMs: number;
 }
 
+export interface Hooks {
+  /** Called when the servers answer, before any part starts. */
+  readonly beforeParts?: (clusters: readonly string[], connect: ControlPlane['connect']) => Promise<void>;
+  /** Called when everything is ready. The result is the report to print. */
+  readonly prepare: (plane: ControlPlane) => Promise<string>;
+  readonly out: Streams['out'];
+}
+
 /**
  * Runs a control plane until SIGINT or SIGTERM, and returns the exit code. In this order, undone in reverse: lock the data
  * directory, issue certificates, start the servers, write the kubeconfig, start the parts, call `prepare`, write
  * state.json, print the report that `prepare` returned.
  */
-export async function runControlPlane(
-  options: ControlPlaneOptions,
-  { prepare, out }: { readonly prepare: (plane: ControlPlane) => Promise<string>; readonly out: Streams['out'] },
-): Promise<number> {
+export async function runControlPlane(options: ControlPlaneOptions, hooks: Hooks): Promise<number> {
   using stop = listenForStop(process, (code) => process.exit(code));
   using running = await longRunning(options.log, options.clusters.length);
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
-  const { servers, parts } = await startServers(options, directory, { running, stack });
+  const { servers, parts } = await startServers(options, directory, { running, stack, hooks });
   await Promise.race([parts.ready(), firstOf(stop.requested, directory.lost)]);
   const readyMs = performance.now();
   const zones = zonesOf(options.partSettings?.get('dns'));
   const state = (): State => stateOf(servers, parts, zones);
   const plane = { directory, state: state(), connect: connectTo(servers), readyMs };
-  const report = stop.requested.aborted ? '' : await prepare(plane);
+  const report = stop.requested.aborted ? '' : await hooks.prepare(plane);
   stack.use(await publishState(directory, state));
-  out(report);
+  hooks.out(report);
   stack.use(returnMemoryWhenIdle());
   flushCompileCache(); // a process that is killed would not write it at exit
   await firstOf(stop.requested, directory.lost);
@@ -85,7 +90,11 @@ export async function runControlPlane(
 async function startServers(
   options: ControlPlaneOptions,
   directory: DataDirectory,
-  { running, stack }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack },
+  {
+    running,
+    stack,
+    hooks,
+  }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack; readonly hooks: Hooks },
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const { log } = running;
   const opening = allOrFirstError(
@@ -146,6 +155,10 @@ async function startServers(
         await publish(next);
       },
     }),
+  );
+  await hooks.beforeParts?.(
+    servers.map(({ cluster }) => cluster.name),
+    connectTo(servers),
   );
   parts.setServers(servers);
   for (const server of servers) parts.start(server, loaded, stack);

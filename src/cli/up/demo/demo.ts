@@ -1,10 +1,11 @@
+import { timestamp } from '../../../api/timestamp.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { applyManifests } from '../apply.ts';
 import { FatalError } from '../../errors.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findAddresses } from './addresses.ts';
-import { demoManifests, demoPods, gatedManifests } from './objects.ts';
-import { startPod, tellReady } from './pods.ts';
+import { demoManifests, demoPods, gatedManifests, readyStatus } from './objects.ts';
+import { startPod, writeStatus } from './pods.ts';
 import { printTries } from './suggestions.ts';
 
 /**
@@ -20,7 +21,8 @@ export async function startDemo(plane: ControlPlane): Promise<string> {
       using api = plane.connect(name);
       await applyManifests(api, name, demoManifests(pods));
       const keptOut = await applyGated(api, name);
-      for (const pod of pods) await tellReady(api, pod);
+      const startedAt = timestamp(Date.now());
+      for (const pod of pods) await writeStatus(api, pod.name, readyStatus(pod, startedAt));
       return { keptOut, addresses: await findAddresses(plane, cluster, (each) => !keptOut.has(each)) };
     }),
   );

@@ -21,6 +21,7 @@ const bothProtocols = (name: string, port: number, more: object = {}): readonly 
   ['TCP', 'UDP'].map((protocol) => ({ name: `${name}-${protocol.toLowerCase()}`, protocol, port, ...more }));
 
 const selector = { app: 'shop' };
+const managedBy = { 'app.kubernetes.io/managed-by': 'fairlead-demo' };
 const container = { name: 'shop', image: 'example.org/shop' };
 
 /** A Service before the Pods. */
@@ -35,7 +36,7 @@ export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => 
   manifest('v1', 'Namespace', demoNamespace, {}),
   ...pods.map(({ name }) =>
     manifest('v1', 'Pod', name, {
-      metadata: { labels: selector },
+      metadata: { labels: { ...selector, ...managedBy } },
       spec: { containers: [container] },
     }),
   ),
@@ -66,7 +67,7 @@ function manifest(
   return { source: 'the demo', apiVersion, kind, name, namespace, object };
 }
 
-/** What a Pod says of itself once its process serves, since when. */
+/** The status of a Pod whose process serves, and since when. */
 export const readyStatus = ({ address }: DemoPod, startedAt: string): object => ({
   phase: 'Running',
   podIP: address,
@@ -74,3 +75,22 @@ export const readyStatus = ({ address }: DemoPod, startedAt: string): object => 
   conditions: [{ type: 'Ready', status: 'True' }],
   containerStatuses: [{ ...container, imageID: '', ready: true, restartCount: 0, state: { running: { startedAt } } }],
 });
+
+/** Selects the Pods of the demo. */
+export const demoPodSelector = Object.entries(managedBy)
+  .map((label) => label.join('='))
+  .join();
+
+/** The status of a Pod whose process has ended. */
+export const endedStatus = {
+  conditions: [{ type: 'Ready', status: 'False', reason: 'Ended', message: 'the process of the demo has ended' }],
+  containerStatuses: [
+    {
+      ...container,
+      imageID: '',
+      ready: false,
+      restartCount: 0,
+      state: { terminated: { exitCode: 0, reason: 'Completed' } },
+    },
+  ],
+};

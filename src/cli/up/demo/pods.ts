@@ -2,12 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { timestamp } from '../../../api/timestamp.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { statusErrorOf } from '../../../client/transport.ts';
 import { FatalError } from '../../errors.ts';
 import type { DemoPod } from './objects.ts';
-import { demoNamespace, readyStatus } from './objects.ts';
+import { demoNamespace } from './objects.ts';
 
 const program = fileURLToPath(new URL('./backend.ts', import.meta.url));
 
@@ -35,15 +34,14 @@ function letGo(child: ChildProcess): void {
   child.channel?.unref();
 }
 
-/** Writes what an agent on a machine would: the Pod runs, and where. */
-export async function tellReady(api: Transport, pod: DemoPod): Promise<void> {
-  const startedAt = timestamp(Date.now());
+/** Writes the status of a Pod, as an agent on a machine would. */
+export async function writeStatus(api: Transport, name: string, status: object): Promise<void> {
   const answer = await api.request({
     method: 'PATCH',
-    path: `/api/v1/namespaces/${demoNamespace}/pods/${pod.name}/status`,
+    path: `/api/v1/namespaces/${demoNamespace}/pods/${name}/status`,
     type: 'application/merge-patch+json',
-    body: JSON.stringify({ status: readyStatus(pod, startedAt) }),
+    body: JSON.stringify({ status }),
   });
   if (answer.status >= 300)
-    throw new FatalError(`cannot make Pod "${pod.name}" ready: ${statusErrorOf(answer).message}`);
+    throw new FatalError(`cannot write the status of Pod "${name}": ${statusErrorOf(answer).message}`);
 }
