@@ -33,7 +33,10 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   ],
   ['dns query', 'fairlead: missing NAME: expected `fairlead dns query NAME [TYPE]`\n'],
   ['dns query a A b', 'fairlead: unexpected argument "b": expected `fairlead dns query NAME [TYPE]`\n'],
-  ['dns quer a', 'fairlead: unknown action "quer" of dns: expected query, import-corefile: see `fairlead help dns`\n'],
+  [
+    'dns quer a',
+    'fairlead: unknown action "quer" of dns: expected query, import-corefile: did you mean `fairlead dns query`?\n',
+  ],
   ['help dns quer', 'fairlead: `fairlead dns` has no action "quer": see `fairlead help dns`\n'],
   ['--zzz', 'fairlead: unknown flag --zzz: see `fairlead --help`\n'],
   ['up --cluster', 'fairlead: flag needs an argument: --cluster NAME\n'],

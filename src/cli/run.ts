@@ -100,17 +100,18 @@ async function withConfigFile(
 async function loadCommand(name: string): Promise<Command> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry !== undefined) return entry.load();
-  const meant = closest(name, Object.keys(commands)) ?? (await commandWith(name));
+  const meant = closest(name, Object.keys(commands)) ?? (await closestAction(name));
   const hint = meant === undefined ? 'see `fairlead --help`' : `did you mean \`fairlead ${meant}\`?`;
   throw new UsageError(`unknown command ${JSON.stringify(name)}: ${hint}`);
 }
 
-/** The command that has an action of this name: `mcs status`. */
-async function commandWith(action: string): Promise<string | undefined> {
+/** The action with a similar name, with its command: `mcs status`. */
+async function closestAction(word: string): Promise<string | undefined> {
+  const actions = new Map<string, string>();
   for (const [name, { load }] of Object.entries(commands)) {
-    if (Object.hasOwn((await load()).actions ?? {}, action)) return `${name} ${action}`;
+    for (const action of Object.keys((await load()).actions ?? {})) actions.set(action, `${name} ${action}`);
   }
-  return undefined;
+  return actions.get(closest(word, [...actions.keys()]) ?? '');
 }
 
 /** The flags of a command and of all its actions: one can stand before the name of its action. */
@@ -145,7 +146,9 @@ function selectAction(name: string, command: Command, words: readonly string[]):
   const names = Object.keys(actions);
   const problem = first === undefined ? 'missing action' : `unknown action ${JSON.stringify(first)}`;
   if (own === undefined || (first !== undefined && names.length > 0 && command.usage === undefined)) {
-    throw new UsageError(`${problem} of ${name}: expected ${names.join(', ')}: see \`fairlead help ${name}\``);
+    const meant = closest(first ?? '', names);
+    const hint = meant === undefined ? `see \`fairlead help ${name}\`` : `did you mean \`fairlead ${name} ${meant}\`?`;
+    throw new UsageError(`${problem} of ${name}: expected ${names.join(', ')}: ${hint}`);
   }
   return { path: name, action: { ...command, run: own }, args: words };
 }

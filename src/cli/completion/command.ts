@@ -19,7 +19,7 @@ complete -o default -F _fairlead fairlead
 # zsh completion of fairlead; load it with: source <(fairlead completion zsh)
 _fairlead() {
   local -a completions
-  completions=(\${(f)"$(\${words[1]} __complete \${words[2,$CURRENT]} 2>/dev/null)"})
+  completions=(\${(f)"$(\${words[1]} __complete "\${(@)words[2,$CURRENT]}" 2>/dev/null)"})
   if (( \${#completions} )); then compadd -a completions; else _files; fi
 }
 compdef _fairlead fairlead
@@ -27,9 +27,14 @@ compdef _fairlead fairlead
   fish: `# fish completion of fairlead; load it with: fairlead completion fish | source
 function __fairlead_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] __complete $words[2..-1] 2>/dev/null
+  set -l completions ($words[1] __complete $words[2..-1] 2>/dev/null)
+  if set -q completions[1]
+    printf '%s\\n' $completions
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c fairlead -a '(__fairlead_complete)'
+complete -c fairlead -f -a '(__fairlead_complete)'
 `,
 } as const;
 

@@ -8,16 +8,19 @@ export function closest(word: string, candidates: readonly string[]): string | u
   return near ?? candidates.find((candidate) => word.length > 3 && candidate.startsWith(word));
 }
 
-/** The Levenshtein distance: insertions, deletions and substitutions from one word to the other. */
+/** The edit distance: insertions, deletions, substitutions and swaps of neighbours that lead from one word to the other. */
 function distanceOf(from: string, to: string): number {
+  let rowBefore: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(from).entries()) {
     const next = [index + 1];
     for (let at = 1; at <= to.length; at++) {
       const substituted = (row[at - 1] ?? 0) + (letter === to[at - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+      const isSwap = at > 1 && letter === to[at - 2] && from[index - 1] === to[at - 1];
+      const swapped = isSwap ? (rowBefore[at - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(substituted, swapped, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
     }
-    row = next;
+    [rowBefore, row] = [row, next];
   }
   return row.at(-1) ?? 0;
 }
