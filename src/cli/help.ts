@@ -72,7 +72,8 @@ export const actionHelp = (name: string, action: Action): string =>
     ...ending(action),
   ]);
 
-const usageLine = (name: string, { usage = '' }: Pick<Action, 'usage'>): string =>
+/** How a command or an action is called. */
+export const usageLine = (name: string, { usage = '' }: Pick<Action, 'usage'>): string =>
   ['fairlead', name, usage, '[flags]'].filter((word) => word !== '').join(' ');
 
 const ending = ({ notes, examples }: Pick<Action, 'notes' | 'examples'>): readonly string[] => [
@@ -88,14 +89,14 @@ function flagSections(flags: readonly Flag[]): readonly string[] {
 function flagLines(flag: Flag): readonly string[] {
   const { name, short, value, bare } = flag;
   const form = `${short === undefined ? '    ' : `-${short}, `}--${name}${bare === undefined ? ` ${value}` : ''}`;
-  const lines = wrapped(describe(flag), width - flagWidth - 4);
+  const lines = wrapped(describeFlag(flag), width - flagWidth - 4);
   const isWide = form.length > flagWidth;
   const [first = '', ...rest] = isWide ? ['', ...lines] : lines;
   return [`${form.padEnd(flagWidth)}  ${first}`.trimEnd(), ...rest.map((line) => `${' '.repeat(flagWidth)}  ${line}`)];
 }
 
 /** The description with the choices and the default, each once. */
-function describe({ description, choices, repeatable, default: fallback }: Flag): string {
+export function describeFlag({ description, choices, repeatable, default: fallback }: Flag): string {
   const notes = [
     ...(choices === undefined ? [] : [choices.join(', ')]),
     ...(repeatable ? ['repeatable'] : []),

@@ -83,5 +83,5 @@ const healthFlags = (port: number): readonly Flag[] =>
       description: 'address of /healthz, /livez, /readyz and /metrics, over plain HTTP; 0.0.0.0 for all',
       default: '127.0.0.1',
     },
-    { name: 'health-port', value: 'PORT', description: 'port of the same; 0 for any free', default: String(port) },
+    { name: 'health-port', value: 'PORT', description: 'port of these paths; 0 for any free', default: String(port) },
   ]);

@@ -1,11 +1,9 @@
-// Lists for each requirement the files whose tests have its ID in their names. `npm run docs` writes the list into
-// docs/explanation/proposals.md; a test fails while it is out of date.
-
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+// The table of docs/explanation/proposals.md: for each requirement the files whose tests have its ID in their names.
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const root = join(import.meta.dirname, '..');
+import { root } from '../harness/process.ts';
+
 const page = join(root, 'docs', 'explanation', 'proposals.md');
 const [begin, end] = ['<!-- requirements:begin -->', '<!-- requirements:end -->'];
 const id = /\b(?:SRV|NAME|LB|EXT|MCS)-\d+\b/g;
@@ -46,5 +44,3 @@ function links(paths: readonly string[]): string {
   const others = paths.length - shown.length;
   return others > 0 ? `${shown.join(', ')} and ${others} more` : shown.join(', ');
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, withRequirements());

@@ -1,0 +1,92 @@
+// The page of all metrics, from /metrics of a running cluster.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { Connection } from '../harness/connection.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { root } from '../harness/process.ts';
+import { credentialsIn } from '../harness/server.ts';
+
+const page = join(root, 'docs', 'reference', 'metrics.md');
+const [begin, end] = ['<!-- metrics:begin -->', '<!-- metrics:end -->'];
+
+/** Heading → how the names of its metrics begin. The first that fits counts; metrics of Node are not listed. */
+const groups: readonly (readonly [heading: string, start: RegExp])[] = [
+  ['', /^(?:process|nodejs)_/],
+  ['API server', /^(?:apiserver|etcd|kube_apiserver|kubernetes|fairlead_(?:store|storage|unsent))_/],
+  ['DNS', /^(?:coredns|fairlead_dns)_/],
+  ['Proxy', /^(?:kubeproxy|fairlead_proxy)_/],
+  ['Controllers', /^endpoint_slice_/],
+  ['Load balancers', /^(?:service_controller|fairlead_loadbalancer)_/],
+  ['Multi-cluster controller', /^fairlead_multicluster_/],
+  ['Reaper', /^fairlead_reaper_/],
+  ['Every component', /^(?:fairlead_part|fairlead_uncaught|fairlead_log|rest_client|workqueue|leader_election)_/],
+  ['Other', /^/],
+];
+
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** The page with the metrics of a cluster of `fairlead up`; labels that the page has stay, as not all are seen at once. */
+export async function withMetrics(scraped?: string): Promise<string> {
+  const text = readFileSync(page, 'utf8');
+  const [before = '', rest = ''] = text.split(begin);
+  const [listed = '', after = ''] = rest.split(end);
+  const known = new Map(
+    Array.from(listed.matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm), ([, name = '', labels = '']) => [
+      name,
+      Array.from(labels.matchAll(/\w+/g), ([label]) => label),
+    ]),
+  );
+  const metrics = parse(scraped ?? (await scrape()), known);
+  const sections = Array.from(
+    Map.groupBy(metrics, ({ name }) => groups.find(([, start]) => start.test(name))?.[0] ?? ''),
+  );
+  const order = groups.map(([heading]) => heading);
+  const tables = sections
+    .filter(([heading]) => heading !== '')
+    .toSorted(([left], [right]) => order.indexOf(left) - order.indexOf(right))
+    .map(([heading, members]) => `## ${heading}\n${table(members)}`);
+  return `${before}${begin}\n${tables.join('\n\n')}\n${end}${after}`;
+}
+
+/** The page without its labels, which a short run does not show completely. */
+export const withoutLabels = (text: string): string => text.replaceAll(/^(\| `\w+` \| \w+ \|).*?\|/gm, '$1');
+
+async function scrape(): Promise<string> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(await temporaryDirectory());
+  stack.use(await startFairlead(path, ['up', '--cluster', 'east', '--cluster', 'west', '--store', 'memory']));
+  using connection = new Connection(portOf(path), await credentialsIn(path, 'east'));
+  const { body } = await connection.ask('GET', '/metrics');
+  return String(body);
+}
+
+function portOf(directory: string): number {
+  const { clusters } = JSON.parse(readFileSync(join(directory, 'state.json'), 'utf8')) as {
+    readonly clusters: readonly { readonly server: string }[];
+  };
+  return Number(new URL(clusters[0]?.server ?? '').port);
+}
+
+function parse(text: string, known: ReadonlyMap<string, readonly string[]>): readonly Metric[] {
+  const blocks = text.split(/^# HELP /m).slice(1);
+  return blocks.map((block) => {
+    const [, name = '', help = '', type = '', samples = ''] = /^(\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/s.exec(block) ?? [];
+    const seen = Array.from(samples.matchAll(/[{,](\w+)="/g), ([, label = '']) => label);
+    const labels = new Set([...(known.get(name) ?? []), ...seen].filter((label) => label !== 'le'));
+    return { name, type, help, labels: [...labels] };
+  });
+}
+
+function table(metrics: readonly Metric[]): string {
+  const rows = metrics.map(({ name, type, help, labels }) => {
+    const shown = labels.map((label) => `\`${label}\``).join(', ');
+    return `| \`${name}\` | ${type} | ${shown} | ${help.replace(/\.$/, '').replaceAll('|', '\\|')} |`;
+  });
+  return ['| metric | type | labels | |', '|---|---|---|---|', ...rows].join('\n');
+}
