@@ -136,3 +136,47 @@ test('the metrics are those of a running cluster', { skip }, async () => {
     'run: npm run docs',
   );
 });
+
+const sources = globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/testing/**'] })
+  .map(textOf)
+  .join('\n');
+const notIn = (text: string, items: Iterable<string>): readonly string[] =>
+  [...new Set(items)].filter((item) => !text.includes(item)).toSorted();
+
+test('the reference lists every Event, and only Events that exist', () => {
+  const page = textOf('docs/reference/conditions-and-events.md');
+  const planned = /(?:type: '(?:Normal|Warning)',\s*reason: |\b(?:normal|warning)\(\s*)'(\w+)'/g;
+  assert.deepEqual(
+    notIn(
+      page,
+      Array.from(sources.matchAll(planned), ([, reason]) => `\`${reason}\``),
+    ),
+    [],
+  );
+  const listed = Array.from(page.matchAll(/^\| (?:Normal|Warning) \| (.*?) \|/gm), ([, cell = '']) =>
+    Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => `'${reason}'`),
+  );
+  assert.deepEqual(notIn(sources, listed.flat()), []);
+});
+
+test('the reference lists every label, annotation and finalizer of Fairlead, and only keys that exist', () => {
+  const page = textOf('docs/reference/labels-and-annotations.md');
+  const declared = /^(?:export )?const \w*(?:Label|Annotation|Finalizer|finalizer|annotation) = '([^']+\/[^']+)'/gm;
+  assert.deepEqual(
+    notIn(
+      page,
+      Array.from(sources.matchAll(declared), ([, key]) => `\`${key}\``),
+    ),
+    [],
+  );
+  const keys = Array.from(page.matchAll(/`((?:[a-z\d-]+\.)+[a-z]+\/[\w.-]*)[^`]*`/g), ([, key = '']) => key);
+  // The code joins these domains and names.
+  const joined = /^(?:loadbalancer\.fairlead\.dev|metallb\.io)\//;
+  assert.deepEqual(
+    notIn(
+      sources,
+      keys.map((key) => key.replace(joined, '').replace(/ROLE$/, '')),
+    ),
+    [],
+  );
+});

@@ -1,4 +1,4 @@
-// What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/reference/multicluster.md.
+// What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/reference/conditions-and-events.md.
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { listText } from '../merge/conflict.ts';

@@ -5,7 +5,7 @@ import type { Samples } from '../../metrics/collected.ts';
 import { collectedGauge } from '../../metrics/collected.ts';
 import type { Write } from '../project/desired.ts';
 
-/** The metrics that the controller sets; listed in docs/reference/multicluster.md. */
+/** The metrics that the controller sets; listed in docs/reference/metrics.md. */
 export interface SyncMetrics {
   /** Counts a write into a member. */
   readonly countWrite: (cluster: string, write: Pick<Write, 'kind' | 'verb'>) => void;
