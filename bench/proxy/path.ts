@@ -82,7 +82,7 @@ const target = (address: string, port: number): Target => ({
   port,
   weight: 1,
   stickySeconds: 0,
-  isHere: false,
+  isLocal: false,
 });
 
 const routeTo = (address: string, port: number, targets: readonly Target[]): Route => ({

@@ -1,45 +1,44 @@
 import type { DecisionTable } from './routes/decide.ts';
 import type { Route } from './routes/route.ts';
 
-/** Every route there is, and what is around them; `decide` can be asked about it. It changes: read it, keep nothing. */
+/** All routes and the network of the node. It is live: read it during a call and keep no reference. */
 export type RoutingState = DecisionTable;
 
-/** What differs from the state before. A route that changed is in both lists; one that did not is in neither. */
+/** A difference between two states. A changed route is in both lists, an unchanged one in neither. */
 export interface RouteChange {
-  /** Routes as they were. */
+  /** Old versions of routes. */
   readonly removed: readonly Route[];
-  /** Routes as they are from now on. */
+  /** New versions of routes. */
   readonly added: readonly Route[];
 }
 
-/** What keeps routes from working, though everything else does. */
+/** A problem of single routes; all others work. */
 export interface RouteProblem {
-  /** Whose route it is, such as `Service shop/web`; left out: it is not about one. */
+  /** The owner of the route, such as `Service shop/web`; left out: the problem is not about one owner. */
   readonly owner?: string;
-  /** In a word, as an Event of the owner has it; left out: `NotServed`. */
+  /** The reason of the owner's Event. Default: `NotServed`. */
   readonly reason?: string;
-  /** What is wrong and what to do about it, a sentence. Readers of the owner's namespace see it in an Event. */
+  /** The problem and its fix. Readers of the owner's namespace see it in an Event. */
   readonly text: string;
-  /** The same sentence with the names of objects of other namespaces, for the log. */
+  /** The same text with the names of objects in other namespaces, for the log. */
   readonly fullText?: string;
 }
 
 /**
- * What makes routes happen: rules of the kernel, or listeners. The proxy calls `replace` first, then `apply` with each
- * change, one at a time and never two at once. When either rejects, nothing or only a part of it may hold; the proxy
- * calls `replace` next, and again until it is heard. Connections that exist are left alone, but UDP flows to endpoints
- * that no longer serve are cut.
+ * Implements routes: as rules of the kernel, or as listeners. The proxy calls `replace` first, then `apply` for each change, never
+ * concurrently. If a call rejects, a part of the change may have been made; the proxy calls `replace` until it succeeds.
+ * Existing connections are kept, but UDP flows to endpoints that no longer serve are ended.
  */
 export interface Backend extends AsyncDisposable {
-  /** Makes the routes exactly these, whatever was there before. Hitless: a route in both keeps working throughout. */
+  /** Replaces all routes. Routes that do not change keep working throughout. */
   replace(state: RoutingState): Promise<void>;
-  /** Makes one change. `state` is what holds afterwards. */
+  /** Applies a change; `state` is the state after it. */
   apply(change: RouteChange, state: RoutingState): Promise<void>;
-  /** What keeps it from its work now, such as a route that could not be opened. */
+  /** Current problems, such as an address that cannot be listened on. */
   problems(): readonly RouteProblem[];
-  /** Removes everything it ever made. Disposing alone leaves rules in place, so that a restart is not noticed. */
+  /** Removes everything it created. Disposing alone leaves rules in place, so that a restart interrupts nothing. */
   cleanup(): Promise<void>;
 }
 
-/** Whether a change says anything. */
+/** Whether a change contains no route. */
 export const isEmptyChange = ({ removed, added }: RouteChange): boolean => removed.length === 0 && added.length === 0;

@@ -16,10 +16,10 @@ import { routeKey } from './routes/route.ts';
 import type { RouteInput } from './routes/routes.ts';
 import { routesOf } from './routes/routes.ts';
 import { serviceOwner } from './routes/service.ts';
-import type { Basis } from './routes/standing.ts';
-import { rankOf, standingOf } from './routes/standing.ts';
+import type { Basis } from './routes/precedence.ts';
+import { rankOf, precedenceOf } from './routes/precedence.ts';
 import { RoutingTable } from './routes/table.ts';
-import { Switchboard } from './userspace/switchboard.ts';
+import { Balancer } from './userspace/balancer.ts';
 
 const client = '198.51.100.7';
 const nodeAddress = node.nodePortAddresses[0] ?? '';
@@ -138,17 +138,17 @@ const claims: readonly Claim[] = [
   },
 ];
 
-/** What each backend makes of a connection: the Pod that gets it, or why none does. */
+/** The decision of each backend about a connection: the Pod, or why there is none. */
 function fates(table: RoutingTable, address: string, port: number): ReadonlySet<string> {
   const flow = { source: client, address, protocol: 'TCP', port } as const;
   const verdict = decide(table, flow, { random: () => 0 });
   const change = { removed: [], added: [...table.routes.values()] };
 
-  const board = new Switchboard({ random: () => 0, now: () => 0, mostPins: 10, mostAttempts: 4 });
-  board.change({ ...change, isAll: true, network });
+  const balancer = new Balancer({ random: () => 0, now: () => 0, maxAffinityEntries: 10, maxAttempts: 4 });
+  balancer.change({ ...change, isAll: true, network });
   const key = routeKey(flow);
-  // Without a route nothing listens, so nothing is asked.
-  const call = board.connect({ key, source: client, sourcePort: 1, failed: new Set() });
+  // Without a route there is no listener.
+  const decision = balancer.choose({ key, source: client, sourcePort: 1, failed: new Set() });
 
   const ruleset = new Ruleset('t', 'IPv4');
   const kernel = new Kernel();
@@ -159,7 +159,7 @@ function fates(table: RoutingTable, address: string, port: number): ReadonlySet<
   const fate = kernel.pass({ ...packet });
   return new Set([
     verdict.type === 'forward' ? verdict.target.address : 'nobody',
-    call.type === 'forward' ? call.target.address : 'nobody',
+    decision.type === 'forward' ? decision.target.address : 'nobody',
     typeof fate === 'object' ? (fate.to.split(' ')[0] ?? '') : 'nobody',
   ]);
 }
@@ -168,7 +168,7 @@ function fates(table: RoutingTable, address: string, port: number): ReadonlySet<
 function set(table: RoutingTable, input: RouteInput, isGone = false): void {
   const owner = 'service' in input ? serviceOwner(keyOf(input.service)) : importOwner(input.import.key);
   if (isGone) table.set(owner, []);
-  else table.set(owner, routesOf(input), standingOf(input));
+  else table.set(owner, routesOf(input), precedenceOf(input));
 }
 
 suite('two claims to one address and port', () => {
@@ -216,7 +216,7 @@ suite('two claims to one address and port', () => {
   }
 });
 
-test('a whole address belongs to its holder: an external IP gets no other port of it either', () => {
+test('reserves the whole address: an external IP gets no other port of it', () => {
   const intruder = claims.find(({ basis }) => basis === 'externalIP');
   assert.ok(intruder);
   for (const { name, input, takesAddress = false, atNode = false } of claims) {
@@ -229,7 +229,7 @@ test('a whole address belongs to its holder: an external IP gets no other port o
   }
 });
 
-test('addresses of the node that nobody has allocated can be claimed', () => {
+test('lets Services claim unallocated addresses of the node', () => {
   const table = new RoutingTable(network);
   const input = ofService(
     { name: 'b', since: '', pod: '10.1.5.2', clusterIp: '10.96.0.2' },
@@ -239,7 +239,7 @@ test('addresses of the node that nobody has allocated can be claimed', () => {
   assert.deepEqual(fates(table, nodeAddress, 80), new Set(['10.1.5.2']));
 });
 
-test('a Service that claims its own addresses again displaces nothing of its own', () => {
+test('reports no conflict between claims of one Service', () => {
   const table = new RoutingTable(network);
   const owner = { name: 'a', since: '', pod: '10.1.5.1', clusterIp: '10.96.0.1' };
   set(table, ofService(owner, { externalIPs: ['10.96.0.1'] }));
@@ -248,7 +248,7 @@ test('a Service that claims its own addresses again displaces nothing of its own
   assert.deepEqual(table.conflicts(), []);
 });
 
-test('one sentence names the place and its holder, however many ports there are', () => {
+test('reports one conflict per address, however many ports it has', () => {
   const table = new RoutingTable(network);
   const ports = [80, 443, 8443].map((port) => ({ name: `p${port}`, port }));
   const victim = { name: 'a', since: ages[1], pod: '10.1.5.1', clusterIp: '10.96.0.1' };

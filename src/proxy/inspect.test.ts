@@ -7,7 +7,7 @@ import { conflictProblems } from './routes/conflict.ts';
 import { routeKey } from './routes/route.ts';
 import { clientOf, core, discovery, post, service, slice, web } from './testing/running.ts';
 
-test('what would be routed can be asked for, with why', async () => {
+test('returns the routes with their reasons', async () => {
   await using server = await testServer();
   await post(server, `${core}/services`, service('web', '10.0.0.10'));
   await post(server, `${core}/services`, service('names', 'None'));
@@ -28,7 +28,7 @@ test('what would be routed can be asked for, with why', async () => {
   assert.match(headless?.explanation.unrouted ?? '', /headless/);
 });
 
-test('an address that a Service of another namespace has is not shown as routed to its claimant', async () => {
+test('does not list an address of a Service in another namespace as routed to a claimant', async () => {
   await using server = await testServer();
   await post(server, '/api/v1/namespaces', { metadata: { name: 'other' } });
   await post(server, `${core}/services`, service('web', '10.0.0.10', { externalIPs: ['192.0.2.80'] }));

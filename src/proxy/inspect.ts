@@ -1,4 +1,4 @@
-// Everything a proxy would route on a node, and why, without routing anything: for `fairlead proxy routes`.
+// Computes the routes of a node and their reasons without applying them, for `fairlead proxy routes`.
 import type { Kind } from '../api/kind.ts';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
@@ -26,29 +26,29 @@ import type { Route } from './routes/route.ts';
 import type { RouteInput, RouteSource } from './routes/routes.ts';
 import { routesOf } from './routes/routes.ts';
 import { serviceOwner } from './routes/service.ts';
-import { standingOf } from './routes/standing.ts';
+import { precedenceOf } from './routes/precedence.ts';
 import { RoutingTable } from './routes/table.ts';
 import type { Explanation } from './routes/why.ts';
 import { why } from './routes/why.ts';
 
-/** What is routed for one Service or import. */
+/** The routes of one Service or import. */
 export interface InspectedOwner {
   /** `Service shop/web`, `Import shop/web`. */
   readonly owner: string;
-  /** Those it gets: what another owner has is not among them. */
+  /** Without routes that another owner has. */
   readonly routes: readonly Route[];
-  /** What it asks for and does not get, each with what to do. */
+  /** Requests that are not met, each with the fix. */
   readonly problems: readonly string[];
   readonly explanation: Explanation;
 }
 
-/** What a proxy would do on a node. */
+/** All routes of a node. */
 export interface Inspection {
   readonly owners: readonly InspectedOwner[];
   readonly conflicts: readonly RouteConflict[];
 }
 
-/** Reads a cluster once and works out what a proxy with these options would route. */
+/** Lists the objects of a cluster once and computes the routes of a proxy with these options. */
 export async function inspect(
   client: Client,
   options: ProxyOptions,
@@ -56,22 +56,22 @@ export async function inspect(
 ): Promise<Inspection> {
   const selection = { namespace, signal };
   const [services, slices, nodes, imported, imports, serviceCidrs] = await Promise.all([
-    rivalsOf(client, [serviceKind], selection),
+    listAllNamespaces(client, [serviceKind], selection),
     listOf(client, [endpointSliceKind], selection),
     listOf(client, [nodeKind], { signal, fieldSelector: `metadata.name=${options.nodeName}` }),
-    rivalsOf(client, [importedServiceKind], selection),
-    rivalsOf(client, [serviceImportKind, serviceImportAlphaKind], selection),
+    listAllNamespaces(client, [importedServiceKind], selection),
+    listAllNamespaces(client, [serviceImportKind, serviceImportAlphaKind], selection),
     listOf(client, [serviceCidrKind], { signal }),
   ]);
-  const surroundings = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
-  const rest = { node: thisNode(surroundings), options: routeOptionsOf(options) };
+  const nodeState = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
+  const rest = { node: thisNode(nodeState), options: routeOptionsOf(options) };
   const slicesByOwner = byOwner(slices);
-  const table = new RoutingTable(nodeNetwork(surroundings));
+  const table = new RoutingTable(nodeNetwork(nodeState));
   const inputs = new Map<string, RouteInput>();
   for (const [owner, source] of [...serviceSources(services), ...importSources(imported, imports)]) {
     const input = { ...source, slices: slicesByOwner.get(owner) ?? [], ...rest };
     inputs.set(owner, input);
-    table.set(owner, routesOf(input), standingOf(input));
+    table.set(owner, routesOf(input), precedenceOf(input));
   }
   const routesByOwner = Map.groupBy(table.routes.values(), ({ owner }) => owner);
   const isShown = (owner: string): boolean => namespace === undefined || owner.includes(` ${namespace}/`);
@@ -90,8 +90,8 @@ export async function inspect(
   };
 }
 
-/** Objects of all namespaces, since they may have the address of one that is shown; of one only where the rest may not be read. */
-async function rivalsOf<T extends ApiObject>(
+/** Objects of all namespaces, because they can claim an address of a displayed one; of one namespace if the rest is forbidden. */
+async function listAllNamespaces<T extends ApiObject>(
   client: Client,
   kinds: readonly Kind<T>[],
   { namespace, signal }: { readonly namespace: string | undefined; readonly signal: AbortSignal | undefined },
@@ -110,7 +110,7 @@ type OwnedSource = readonly [owner: string, source: RouteSource];
 const serviceSources = (services: readonly Service[]): readonly OwnedSource[] =>
   services.map((service) => [serviceOwner(keyOf(service)), { service }]);
 
-/** Both views of a service of the supercluster are one. */
+/** Merges both API versions of an import. */
 function importSources(
   imported: readonly ImportedService[],
   imports: readonly ServiceImport[],
@@ -127,7 +127,7 @@ function problemsOf(input: RouteInput, routes: readonly Route[]): readonly strin
   return problem === undefined ? [] : [problem.text];
 }
 
-/** The objects of the first version of a kind that there is; none if there is none. */
+/** The objects of the first kind that is served; none if no kind is. */
 async function listOf<T extends ApiObject>(
   client: Client,
   kinds: readonly Kind<T>[],

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 
 import type { IpFamily } from '../api/addresses.ts';
 import { collectedGauge } from '../metrics/collected.ts';
-import type { LoopbackObserver } from './beside-loopback.ts';
+import type { LoopbackObserver } from './loopback-backend.ts';
 import type { NftablesObserver } from './nftables/backend.ts';
 import type { RoutingTable } from './routes/table.ts';
 
@@ -14,14 +14,14 @@ const programmingBuckets = [0.25, 0.5, ...steps(1, 59, 1), ...steps(60, 115, 5),
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const labelNames = ['ip_family'] as const;
 
-/** Where numbers come from that are counted when they are asked for. */
+/** Sources of metrics that are read when they are collected. */
 interface MetricSources {
   readonly table: RoutingTable;
-  /** How many owners wait for a sync, by what of them changed. */
+  /** The number of owners that wait for a sync, by what changed. */
   readonly pending: (what: 'service' | 'endpoint') => number;
 }
 
-/** What the proxy tells of itself: kube-proxy's metrics, and some of its own under `fairlead_proxy_`. */
+/** kube-proxy's metrics, and our own under `fairlead_proxy_`. */
 export class ProxyMetrics {
   readonly observer: NftablesObserver & LoopbackObserver;
   readonly #sync: Readonly<Record<'all' | 'full' | 'partial', Histogram<'ip_family'>>>;
@@ -45,26 +45,18 @@ export class ProxyMetrics {
       collectedGauge(registry, `kubeproxy_sync_proxy_rules_${what}_changes_pending`, help, () =>
         families.map((ip_family) => [{ ip_family }, pending(what)]),
       );
-    waiting('service', 'Services and imports that wait for a sync.');
-    waiting('endpoint', 'Owners of slices that wait for a sync.');
+    waiting('service', 'Services and imports with changes that are not synced yet.');
+    waiting('endpoint', 'Services and imports with changes of endpoints that are not synced yet.');
     this.#sync = {
-      all: histogram('sync_proxy_rules_duration_seconds', 'How long a sync took.', syncBuckets),
-      full: histogram(
-        'sync_full_proxy_rules_duration_seconds',
-        'How long it took to make everything anew.',
-        syncBuckets,
-      ),
-      partial: histogram(
-        'sync_partial_proxy_rules_duration_seconds',
-        'How long it took to make a change.',
-        syncBuckets,
-      ),
+      all: histogram('sync_proxy_rules_duration_seconds', 'Duration of a sync.', syncBuckets),
+      full: histogram('sync_full_proxy_rules_duration_seconds', 'Duration of a full sync.', syncBuckets),
+      partial: histogram('sync_partial_proxy_rules_duration_seconds', 'Duration of a partial sync.', syncBuckets),
     };
-    this.#lastSync = gauge('sync_proxy_rules_last_timestamp_seconds', 'When the last sync ended well.');
-    this.#lastQueued = gauge('sync_proxy_rules_last_queued_timestamp_seconds', 'When a sync was last asked for.');
+    this.#lastSync = gauge('sync_proxy_rules_last_timestamp_seconds', 'Time of the last successful sync.');
+    this.#lastQueued = gauge('sync_proxy_rules_last_queued_timestamp_seconds', 'Time when a sync was last queued.');
     this.#programming = histogram(
       'network_programming_duration_seconds',
-      'Time from a change of endpoints in the cluster to the sync that made it hold here.',
+      'Time from a change of endpoints in the cluster to the sync that applied it.',
       programmingBuckets,
     );
     this.#changes = {
@@ -74,23 +66,23 @@ export class ProxyMetrics {
     this.#failures = counter('sync_proxy_rules_nftables_sync_failures_total', 'Syncs that failed.');
     this.#noLocal = new Gauge({
       name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
-      help: 'Routes of policy Local that are silent, since only other nodes have endpoints.',
+      help: 'Routes of policy Local without endpoints on this node.',
       labelNames: ['ip_family', 'traffic_policy'],
       registers,
       collect: () => this.#countRoutes(table),
     });
     this.#routes = new Gauge({
       name: 'fairlead_proxy_routes',
-      help: 'Routes, by what becomes of connections.',
+      help: 'Routes by action.',
       labelNames: ['action'],
       registers,
     });
-    const displaced = 'Routes that an owner claims and another owner has.';
+    const displaced = 'Routes whose address or port belongs to another owner.';
     collectedGauge(registry, 'fairlead_proxy_displaced_routes', displaced, () => table.conflicts().length);
     this.observer = { ...nftablesObserver(registry), ...loopbackObserver(registry) };
   }
 
-  asked(nowMs: number): void {
+  queued(nowMs: number): void {
     for (const ip_family of families) this.#lastQueued.set({ ip_family }, nowMs / 1000);
   }
 
@@ -110,7 +102,7 @@ export class ProxyMetrics {
     for (const ip_family of families) this.#failures.inc({ ip_family });
   }
 
-  /** A change of endpoints of a family holds, so long after it happened. */
+  /** Records the time from a change of endpoints to the sync that applied it. */
   programmed(ip_family: IpFamily, seconds: number): void {
     this.#programming.observe({ ip_family }, seconds);
   }
@@ -140,41 +132,41 @@ function nftablesObserver(registry: Registry): NftablesObserver {
   const registers = [registry];
   const bytes = new Counter({
     name: 'fairlead_proxy_transaction_bytes_total',
-    help: 'Bytes of nft commands that were run.',
+    help: 'Bytes of nft commands.',
     registers,
   });
   const seconds = new Histogram({
     name: 'fairlead_proxy_transaction_duration_seconds',
-    help: 'How long a transaction of nft took.',
+    help: 'Duration of an nft transaction.',
     buckets: syncBuckets,
     registers,
   });
   const restarts = new Counter({
     name: 'fairlead_proxy_nft_restarts_total',
-    help: 'How often the lasting nft process was started again.',
+    help: 'Restarts of the nft process.',
     registers,
   });
   const flows = new Histogram({
     name: 'kubeproxy_conntrack_reconciler_sync_duration_seconds',
-    help: 'How long it took to look for UDP flows to endpoints that are gone.',
+    help: 'Duration of the search for UDP flows to removed endpoints.',
     buckets: syncBuckets,
     registers,
   });
   const cut = new Counter({
     name: 'kubeproxy_conntrack_reconciler_deleted_entries_total',
-    help: 'UDP flows that were cut.',
+    help: 'Deleted UDP flows.',
     registers,
   });
-  const anew = zeroed(
+  const recreated = zeroed(
     new Counter({
       name: 'kubeproxy_sync_proxy_rules_nftables_cleanup_failures_total',
-      help: 'Times that old rules could not be cleared away, and the table was made anew.',
+      help: 'Times that the table could not be updated and was recreated.',
       labelNames,
       registers,
     }),
   );
   return {
-    anew: () => families.forEach((ip_family) => anew.inc({ ip_family })),
+    recreated: () => families.forEach((ip_family) => recreated.inc({ ip_family })),
     transaction: (count, duration) => {
       bytes.inc(count);
       seconds.observe(duration);
@@ -192,14 +184,14 @@ function loopbackObserver(registry: Registry): LoopbackObserver {
   const registers = [registry];
   const listeners = new Gauge({
     name: `${prefix}_listeners`,
-    help: 'Node ports at loopback.',
+    help: 'Node ports at loopback addresses.',
     labelNames,
     registers,
   });
   for (const ip_family of families) listeners.set({ ip_family }, 0);
   const failures = new Counter({
     name: `${prefix}_listener_creation_failures_total`,
-    help: 'Listeners at loopback that could not be opened.',
+    help: 'Listeners at loopback addresses that could not be opened.',
     registers,
   });
   return {

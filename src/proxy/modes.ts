@@ -1,21 +1,21 @@
 import type { PartContext } from '../client/part.ts';
 import type { Backend } from './backend.ts';
-import type { LoopbackObserver } from './beside-loopback.ts';
+import type { LoopbackObserver } from './loopback-backend.ts';
 import type { NftablesObserver, NftablesOptions } from './nftables/backend.ts';
 import type { UserspaceOptions } from './userspace/options.ts';
 
-/** What a mode is told, by mode. */
+/** Options of each mode. */
 export interface BackendOptions {
   readonly nftables?: Omit<NftablesOptions, 'observer'>;
   readonly userspace?: UserspaceOptions;
 }
 
-/** Where a mode tells what it does. */
+/** The log, metrics and observers of a mode. */
 export interface BackendContext extends Pick<PartContext, 'log' | 'metrics'> {
   readonly observer: NftablesObserver & LoopbackObserver;
 }
 
-/** Opens the backend of a mode; rejects with an error that says what to do where the mode cannot work. */
+/** Opens the backend of a mode; rejects with an error that names the fix if the mode cannot work here. */
 type OpenBackend = (options: BackendOptions, context: BackendContext) => Promise<Backend>;
 
 const openUserspace: OpenBackend = async (options, context) => {
@@ -24,16 +24,16 @@ const openUserspace: OpenBackend = async (options, context) => {
 };
 
 const openNftables: OpenBackend = async (options, context) => {
-  const [{ NftablesBackend }, { BesideLoopback }] = await Promise.all([
+  const [{ NftablesBackend }, { LoopbackBackend }] = await Promise.all([
     import('./nftables/backend.ts'),
-    import('./beside-loopback.ts'),
+    import('./loopback-backend.ts'),
   ]);
   const { observer } = context;
   const rules = await NftablesBackend.open({ ...options.nftables, observer });
-  return new BesideLoopback(rules, () => openUserspace(options, context), observer);
+  return new LoopbackBackend(rules, () => openUserspace(options, context), observer);
 };
 
-/** The modes there are. Code of a mode is loaded when it is chosen. */
+/** All modes. The code of a mode is loaded when it is used. */
 export const modes = {
   nftables: openNftables,
   userspace: openUserspace,

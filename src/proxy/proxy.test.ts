@@ -10,7 +10,7 @@ import { until } from '../server/testing/until.ts';
 import { startProxy } from './proxy.ts';
 import { clientOf, core, discovery, post, service, slice, startAll, web } from './testing/running.ts';
 
-test('what is there is made at once and as a whole, then each change', async () => {
+test('applies existing objects with one full sync, then each change', async () => {
   await using running = await startAll({}, async (server) => {
     await post(server, `${core}/services`, service('web', '10.0.0.10'));
     await post(server, discovery, slice('web-1', ['10.1.0.1'], web));
@@ -27,7 +27,7 @@ test('what is there is made at once and as a whole, then each change', async () 
   assert.deepEqual(proxy.problems(), []);
 });
 
-test('MCS-107 imports are routed beside Services, from slices of their own', async () => {
+test('MCS-107 routes imports beside Services, from their own slices', async () => {
   await using running = await startAll();
   const { server, backend, proxy } = running;
   await proxy.ready;
@@ -46,20 +46,20 @@ test('MCS-107 imports are routed beside Services, from slices of their own', asy
   await until('the import is routed', () => backend.lines.includes('10.128.0.5 TCP 80 → 10.2.0.1:8080'));
 });
 
-test('a failure is told, and everything is made again until it holds', async () => {
+test('reports a failed sync and retries full syncs', async () => {
   await using running = await startAll();
   const { server, backend, proxy } = running;
   await proxy.ready;
   backend.failures = 1;
   await post(server, `${core}/services`, service('web', '10.0.0.10'));
-  await until('the failure is told', () => proxy.problems().length > 0);
-  assert.match(proxy.problems()[0] ?? '', /routes could not be made: the backend is not well/);
-  await until('it holds', () => backend.lines.includes('10.0.0.10 TCP 80 → reject'));
+  await until('the failure is reported', () => proxy.problems().length > 0);
+  assert.match(proxy.problems()[0] ?? '', /applying routes failed: the backend is not well/);
+  await until('it is applied', () => backend.lines.includes('10.0.0.10 TCP 80 → reject'));
   await until('all is well', () => proxy.problems().length === 0);
   assert.equal(backend.calls.filter((call) => call === 'replace').length, 2);
 });
 
-test('labels and addresses of the node change its routes', async () => {
+test('recomputes routes after changes of the node', async () => {
   await using running = await startAll();
   const { server, backend, proxy } = running;
   await proxy.ready;
@@ -92,7 +92,7 @@ test('labels and addresses of the node change its routes', async () => {
   await until('the node port is served', () => backend.lines.includes('192.0.2.1 TCP 30080 → 10.1.0.2:8080'));
 });
 
-test('a node that is about to go says so to load balancers, and goes on with its work', async () => {
+test('is not ready on a node that is about to be removed, and continues to serve', async () => {
   await using running = await startAll({}, (server) => post(server, '/api/v1/nodes', { metadata: { name: 'n1' } }));
   const { server, backend, proxy } = running;
   const patch = (body: object): Promise<unknown> =>
@@ -110,12 +110,12 @@ test('a node that is about to go says so to load balancers, and goes on with its
   await server.ask('DELETE', '/api/v1/nodes/n1');
   await says('Node n1 is being deleted');
   await patch({ metadata: { finalizers: null } });
-  await says('Node n1 is gone');
+  await says('Node n1 was deleted');
   await post(server, '/api/v1/nodes', { metadata: { name: 'n1' } });
   await says('');
 });
 
-test('a backend that cannot work makes the start fail, with its reason', async () => {
+test('fails to start with the error of the backend', async () => {
   await using server = await testServer();
   await using proxy = startProxy(
     { client: clientOf(server), log: pino({ level: 'silent' }), metrics: new Registry() },
@@ -126,7 +126,7 @@ test('a backend that cannot work makes the start fail, with its reason', async (
   assert.ok(proxy.problems().includes('nftables may not be changed'));
 });
 
-test('metrics are those that the README lists', async () => {
+test('registers the metrics that the README lists', async () => {
   await using running = await startAll();
   await running.proxy.ready;
   const text = await running.metrics.metrics();
@@ -136,9 +136,9 @@ test('metrics are those that the README lists', async () => {
   assert.deepEqual(made.toSorted(), listed.toSorted());
 });
 
-test('everything is made again after a while, however much else happens', async () => {
+test('runs full syncs periodically, also under frequent changes', async () => {
   await using running = await startAll({ fullSyncPeriodMs: 50 });
   const { backend, proxy } = running;
   await proxy.ready;
-  await until('it was made three times', () => backend.calls.filter((call) => call === 'replace').length >= 3);
+  await until('three full syncs', () => backend.calls.filter((call) => call === 'replace').length >= 3);
 });

@@ -13,11 +13,11 @@ import type { PartContext, RunningPart } from '../client/part.ts';
 import type { Backend, RouteProblem } from './backend.ts';
 import { isEmptyChange } from './backend.ts';
 import { Caches } from './follow/caches.ts';
-import { Complaints } from './follow/complaints.ts';
+import { RouteReporter } from './follow/route-reporter.ts';
 import { Follower } from './follow/follower.ts';
 import { HealthChecks } from './follow/health-checks.ts';
-import type { Surroundings } from './follow/node.ts';
-import { machineAddresses, nodeNetwork, thisNode, whyLeaving } from './follow/node.ts';
+import type { NodeState } from './follow/node.ts';
+import { machineAddresses, nodeNetwork, thisNode, drainReason } from './follow/node.ts';
 import { BoundedRunner } from './follow/runner.ts';
 import { TriggerTimes } from './follow/trigger-times.ts';
 import { ProxyMetrics } from './metrics.ts';
@@ -31,7 +31,7 @@ import { RoutingTable } from './routes/table.ts';
 
 export type { ProxyOptions } from './options.ts';
 
-/** What tests put in place of the machine. */
+/** The machine, which tests replace. */
 export interface ProxyMachine {
   readonly clock?: Clock;
   readonly random?: Random;
@@ -41,7 +41,7 @@ export interface ProxyMachine {
   readonly openBackend?: () => Promise<Backend>;
 }
 
-/** Routes the connections of one node until it is disposed of. Rules stay behind, so that a restart is not noticed. */
+/** Starts the proxy of a node. Rules remain when it is disposed of, so that a restart interrupts nothing. */
 export function startProxy(context: PartContext, options: ProxyOptions, machine: ProxyMachine = {}): RunningPart {
   return new RunningProxy(context, options, machine);
 }
@@ -59,18 +59,18 @@ class RunningProxy implements RunningPart {
   readonly #metrics: ProxyMetrics;
   readonly #checks: HealthChecks;
   readonly #events: EventRecorder;
-  readonly #complaints: Complaints;
+  readonly #reporter: RouteReporter;
   readonly #triggers: TriggerTimes;
   readonly #runner: BoundedRunner;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   readonly #ended: Promise<void>;
   #backend: Backend | undefined;
-  /** The next sync makes everything anew: at first, after a failure, when networks changed, and from time to time. */
-  #needsAll = true;
+  /** The next sync is a full one: at the start, after a failure, after a change of networks, and periodically. */
+  #needsFullSync = true;
   #lastFull = 0;
   #failure: string | undefined;
-  /** The Node was there. One that never was need not be; one that is gone is not to be used any more. */
+  /** The Node has existed. If it is deleted, the proxy is not ready any more; if it never existed, it need not. */
   #hadNode = false;
 
   constructor(context: PartContext, options: ProxyOptions, machine: ProxyMachine) {
@@ -81,18 +81,18 @@ class RunningProxy implements RunningPart {
     const { client, log } = context;
     this.#informers = new Informers({ client, log });
     this.#caches = new Caches(this.#informers, options.nodeName);
-    this.#table = new RoutingTable(nodeNetwork(this.#surroundings()));
+    this.#table = new RoutingTable(nodeNetwork(this.#nodeState()));
     this.#metrics = new ProxyMetrics(context.metrics, {
       table: this.#table,
       pending: (what) => this.#follower.pending(what),
     });
     this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock });
     const service = (key: Key): Service | undefined => this.#caches.services.get(key);
-    this.#complaints = new Complaints({ log, events: this.#events, service });
+    this.#reporter = new RouteReporter({ log, events: this.#events, service });
     this.#triggers = new TriggerTimes(this.#clock.now());
     this.#checks = new HealthChecks({
       host: options.healthCheckHost,
-      mostPorts: options.healthCheckPorts,
+      maxPorts: options.healthCheckPorts,
       isHealthy: () => this.#failure === undefined,
       onError: (check, error) => this.#healthCheckFailed(check, error),
     });
@@ -100,7 +100,7 @@ class RunningProxy implements RunningPart {
       run: () => this.#sync(),
       minIntervalMs: options.minSyncPeriodMs ?? 100,
       maxIntervalMs: fullSyncPeriodMs(options),
-      onIdle: () => (this.#needsAll = true),
+      onIdle: () => (this.#needsFullSync = true),
       onError: (error) => this.#syncFailed(error),
       clock: this.#clock,
       random: machine.random ?? Math.random,
@@ -111,24 +111,26 @@ class RunningProxy implements RunningPart {
       routeOptions: routeOptionsOf(options),
       onChange: (what) => {
         this.#metrics.changed(what);
-        this.#ask();
+        this.#queueSync();
       },
-      onSlice: (slice) => this.#triggers.note(slice),
+      onSlice: (slice) => this.#triggers.add(slice),
       onHealthCheck: (owner, check) => this.#checks.set(owner, check),
     });
-    const ask = (): void => this.#ask();
+    const changed = (): void => this.#queueSync();
     this.#caches.nodes.subscribe({ added: () => (this.#hadNode = true) });
-    this.#caches.nodes.subscribe({ added: ask, updated: ask, deleted: ask });
-    this.#caches.serviceCidrs.subscribe({ added: ask, updated: ask, deleted: ask });
+    this.#caches.nodes.subscribe({ added: changed, updated: changed, deleted: changed });
+    this.#caches.serviceCidrs.subscribe({ added: changed, updated: changed, deleted: changed });
     this.ready = this.#synced.promise;
-    // Whoever waits for `ready` hears of it; nobody has to.
+    // Nobody has to wait for `ready`.
     this.ready.catch(() => {});
     const open = machine.openBackend ?? (() => this.#openMode());
     this.#ended = this.#run(open);
   }
 
   problems(): readonly string[] {
-    return [...this.#informers.unsynced(), this.#failure, this.#leaving()].filter((problem) => problem !== undefined);
+    return [...this.#informers.unsynced(), this.#failure, this.#drainReason()].filter(
+      (problem) => problem !== undefined,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,7 +147,7 @@ class RunningProxy implements RunningPart {
     try {
       this.#backend = await open();
       await this.#informers.synced(signal);
-      this.#ask();
+      this.#queueSync();
       await this.#runner.serve(signal);
     } catch (error) {
       if (!signal.aborted) this.#failure = messageOf(error);
@@ -155,10 +157,10 @@ class RunningProxy implements RunningPart {
     await this.#informers.stop();
   }
 
-  #leaving(): string | undefined {
+  #drainReason(): string | undefined {
     const node = this.#caches.nodes.get(this.#options.nodeName);
-    if (node !== undefined) return whyLeaving(node);
-    return this.#hadNode ? `Node ${this.#options.nodeName} is gone` : undefined;
+    if (node !== undefined) return drainReason(node);
+    return this.#hadNode ? `Node ${this.#options.nodeName} was deleted` : undefined;
   }
 
   #openMode(): Promise<Backend> {
@@ -167,44 +169,44 @@ class RunningProxy implements RunningPart {
     return modes[mode](backend, { observer: this.#metrics.observer, log, metrics });
   }
 
-  #ask(): void {
-    this.#metrics.asked(this.#clock.now());
-    this.#runner.ask();
+  #queueSync(): void {
+    this.#metrics.queued(this.#clock.now());
+    this.#runner.trigger();
   }
 
   async #sync(): Promise<void> {
     const backend = this.#backend;
     if (backend === undefined) return;
     const started = this.#clock.elapsed();
-    this.#lookAround();
+    this.#refreshNode();
     const triggers = this.#triggers.take();
     const change = this.#table.takeChange();
-    if (started - this.#lastFull >= fullSyncPeriodMs(this.#options)) this.#needsAll = true;
-    const how = this.#needsAll ? 'full' : 'partial';
-    if (this.#needsAll) await backend.replace(this.#table);
+    if (started - this.#lastFull >= fullSyncPeriodMs(this.#options)) this.#needsFullSync = true;
+    const how = this.#needsFullSync ? 'full' : 'partial';
+    if (this.#needsFullSync) await backend.replace(this.#table);
     else if (!isEmptyChange(change)) await backend.apply(change, this.#table);
     if (how === 'full') this.#lastFull = started;
-    this.#needsAll = false;
+    this.#needsFullSync = false;
     this.#failure = undefined;
     this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
     for (const { family, atMs } of triggers) this.#metrics.programmed(family, (this.#clock.now() - atMs) / 1000);
     this.#checks.retry();
-    this.#complaints.tell([...this.#conflicts(), ...this.#follower.problems(), ...backend.problems()]);
+    this.#reporter.report([...this.#conflicts(), ...this.#follower.problems(), ...backend.problems()]);
     this.#synced.resolve();
   }
 
-  /** Works out what changed since the last time, in the cluster and around this machine. */
-  #lookAround(): void {
-    const surroundings = this.#surroundings();
-    const network = nodeNetwork(surroundings);
+  /** Updates the table with changes of the cluster and of this machine. */
+  #refreshNode(): void {
+    const nodeState = this.#nodeState();
+    const network = nodeNetwork(nodeState);
     if (!isDeepStrictEqual(network, this.#table.network)) {
       this.#table.network = network;
-      this.#needsAll = true;
+      this.#needsFullSync = true;
     }
-    this.#follower.update(thisNode(surroundings));
+    this.#follower.update(thisNode(nodeState));
   }
 
-  #surroundings(): Surroundings {
+  #nodeState(): NodeState {
     return {
       node: this.#caches.nodes.get(this.#options.nodeName),
       machineAddresses: this.#addresses(),
@@ -221,17 +223,20 @@ class RunningProxy implements RunningPart {
   }
 
   #syncFailed(error: unknown): void {
-    // What was asked for is in the table, and no longer told as a change.
-    this.#needsAll = true;
-    this.#failure = `routes could not be made: ${messageOf(error)}`;
+    // The table no longer contains the change, only its result.
+    this.#needsFullSync = true;
+    this.#failure = `applying routes failed: ${messageOf(error)}`;
     this.#metrics.failed();
-    this.#context.log.error({ err: error }, 'routes could not be made; trying again');
+    this.#context.log.error({ err: error }, 'applying routes failed, retrying');
   }
 
   #healthCheckFailed(check: HealthCheck, error: unknown): void {
     const { namespace, name, port } = check;
     const reason = messageOf(error);
-    this.#context.log.warn({ service: `${namespace}/${name}`, port, reason }, 'cannot answer health checks');
+    this.#context.log.warn(
+      { service: `${namespace}/${name}`, port, reason },
+      'listening for health checks failed, retrying',
+    );
     const service = this.#caches.services.get(keyFor({ namespace, name }));
     if (service === undefined) return;
     this.#events.record(serviceKind, service, {
@@ -242,9 +247,9 @@ class RunningProxy implements RunningPart {
   }
 }
 
-const fullSyncPeriodMs = ({ fullSyncPeriodMs: asked = 3_600_000 }: ProxyOptions): number => asked;
+const fullSyncPeriodMs = ({ fullSyncPeriodMs: period = 3_600_000 }: ProxyOptions): number => period;
 
-/** Removes everything that a proxy in this mode leaves behind on a machine, whether or not one runs. */
+/** Removes everything that a proxy in this mode left on the machine. */
 export async function cleanupProxy(
   context: Pick<PartContext, 'log' | 'metrics'>,
   { mode, backend = {} }: Pick<ProxyOptions, 'mode' | 'backend'>,

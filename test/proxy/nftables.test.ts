@@ -11,7 +11,7 @@ import { unless } from '../harness/needs.ts';
 import { whyNoNamespaces } from './namespaces/cluster.ts';
 import type { PodName, Routed } from './namespaces/routed.ts';
 import { routesOf } from '../../src/proxy/routes/routes.ts';
-import { standingOf } from '../../src/proxy/routes/standing.ts';
+import { precedenceOf } from '../../src/proxy/routes/precedence.ts';
 import { names, node, onBoth, places, service, slices, slicesOnBoth, startRouted } from './namespaces/routed.ts';
 
 const quick = { timeoutMs: 300 };
@@ -76,7 +76,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
           ports: ports.map(({ name }) => ({ name, port: 8080 })),
         }));
         const intruder = { service: { metadata: older, spec, status: { loadBalancer: {} } }, ...of, slices: named };
-        table.set('Service other/older', routesOf(intruder), standingOf(intruder));
+        table.set('Service other/older', routesOf(intruder), precedenceOf(intruder));
         await route(service({ type: 'LoadBalancer' }), slices(['podA']));
         assert.deepEqual(names(await cluster.client.dial(vip, 80)), ['podA']);
         assert.deepEqual(names(await cluster.client.dial(vip, 443)), ['refused']);

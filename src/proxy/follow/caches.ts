@@ -17,11 +17,11 @@ import type { OptionalInformer } from '../../client/optional-informer.ts';
 import { importOwner } from '../routes/import.ts';
 import { serviceOwner } from '../routes/service.ts';
 
-/** The objects that routes are made of. */
+/** The informers of all objects that routes depend on. */
 export class Caches {
   readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice, 'owner'>;
-  /** This node, if there is such an object. */
+  /** The Node object of this node. */
   readonly nodes: Informer<Node>;
   readonly imported: OptionalInformer<ImportedService>;
   readonly serviceImports: OptionalInformer<ServiceImport>;
@@ -37,7 +37,7 @@ export class Caches {
   }
 }
 
-/** The owners of a slice, as the routing table names them: a Service or imports. */
+/** The owners of a slice as keys of the routing table: a Service or imports. */
 export function sliceOwners(slice: EndpointSlice): readonly string[] {
   const service = serviceKeyOf(slice);
   return [...(service === undefined ? [] : [serviceOwner(service)]), ...importKeysOf(slice).map(importOwner)];

@@ -9,7 +9,7 @@ import type { RouteProblem } from '../backend.ts';
 import { proxyProtocolProblem } from '../routes/proxy-protocol.ts';
 import type { RouteInput } from '../routes/routes.ts';
 import { routesOf } from '../routes/routes.ts';
-import { standingOf } from '../routes/standing.ts';
+import { precedenceOf } from '../routes/precedence.ts';
 import type { RouteOptions, ThisNode } from '../routes/options.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 import { healthCheckOf } from '../routes/health-check.ts';
@@ -19,23 +19,23 @@ import type { RoutingTable } from '../routes/table.ts';
 import type { Caches } from './caches.ts';
 import { sliceOwners } from './caches.ts';
 
-/** What a follower reads and tells. */
+/** What a follower reads and notifies. */
 export interface FollowerOptions {
   readonly caches: Caches;
   readonly table: RoutingTable;
   readonly routeOptions: RouteOptions;
-  /** Something changed that the next `update` will answer. */
+  /** A change was recorded for the next `update`. */
   readonly onChange: (what: 'service' | 'endpoint') => void;
   readonly onSlice: (slice: EndpointSlice) => void;
   readonly onHealthCheck: (owner: string, check: HealthCheck | undefined) => void;
 }
 
-/** Keeps a routing table as the objects in the caches ask: owners that changed are marked, and worked out once. */
+/** Keeps the routing table up to date with the informers: marks owners of changed objects, and recomputes each once per `update`. */
 export class Follower {
   readonly #options: FollowerOptions;
-  /** Owner → what of it changed last. */
+  /** Owner → what changed last. */
   readonly #dirty = new Map<string, 'service' | 'endpoint'>();
-  /** Owner → what it asks for and does not get. Nearly always empty. */
+  /** Owner → a request of it that is not met. Nearly always empty. */
   readonly #problems = new Map<string, RouteProblem>();
   #node: ThisNode | undefined;
 
@@ -60,29 +60,29 @@ export class Follower {
     });
   }
 
-  /** How many owners wait, by what changed. */
+  /** The number of owners that wait, by what changed. */
   pending(what: 'service' | 'endpoint'): number {
     let count = 0;
     for (const each of this.#dirty.values()) if (each === what) count++;
     return count;
   }
 
-  /** What Services ask for and do not get. */
+  /** Requests of Services that are not met. */
   problems(): Iterable<RouteProblem> {
     return this.#problems.values();
   }
 
-  /** Brings the table up to date with the caches, as this node sees them. */
+  /** Recomputes the routes of all marked owners. */
   update(node: ThisNode): void {
-    // What is near may be another matter now, for everybody.
+    // Topology may choose other endpoints for all owners.
     if (!isDeepStrictEqual(node, this.#node)) this.#markAll();
     this.#node = node;
     const owners = [...this.#dirty.keys()];
     this.#dirty.clear();
-    for (const owner of owners) this.#work(owner, node);
+    for (const owner of owners) this.#recompute(owner, node);
   }
 
-  /** What the routes of an owner are made of; undefined if it is gone. */
+  /** The input for the routes of an owner; undefined if it was deleted. */
   #inputOf(owner: string, node: ThisNode): RouteInput | undefined {
     const { caches, routeOptions } = this.#options;
     const space = owner.indexOf(' ');
@@ -97,15 +97,15 @@ export class Follower {
     return { import: { key, imported, serviceImport }, slices, node, options: routeOptions };
   }
 
-  #work(owner: string, node: ThisNode): void {
+  #recompute(owner: string, node: ThisNode): void {
     const { table, onHealthCheck } = this.#options;
     const input = this.#inputOf(owner, node);
     const routes = input === undefined ? [] : routesOf(input);
-    table.set(owner, routes, input && standingOf(input));
+    table.set(owner, routes, input && precedenceOf(input));
     if (!owner.startsWith('Service ')) return;
-    const isThere = input !== undefined && 'service' in input;
-    onHealthCheck(owner, isThere ? healthCheckOf(input) : undefined);
-    const problem = isThere ? proxyProtocolProblem(input.service, routes) : undefined;
+    const exists = input !== undefined && 'service' in input;
+    onHealthCheck(owner, exists ? healthCheckOf(input) : undefined);
+    const problem = exists ? proxyProtocolProblem(input.service, routes) : undefined;
     if (problem === undefined) this.#problems.delete(owner);
     else this.#problems.set(owner, problem);
   }

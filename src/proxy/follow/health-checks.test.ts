@@ -33,7 +33,7 @@ for (const { name, endpoints, isHealthy, code } of [
   });
 }
 
-test('load balancers are answered at the port of a Service, as long as it has one', async () => {
+test('answers health checks at the port of a Service while it has one', async () => {
   const errors: unknown[] = [];
   await using checks = new HealthChecks({
     host: '127.0.0.1',
@@ -57,7 +57,7 @@ test('load balancers are answered at the port of a Service, as long as it has on
   assert.deepEqual(errors, []);
 });
 
-test('a port that is taken is told, and tried again', async () => {
+test('reports a port in use once, and retries', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   // A cast: a listening TCP server has an address with a port.
@@ -69,21 +69,21 @@ test('a port that is taken is told, and tried again', async () => {
     onError: (_, error) => errors.push(error),
   });
   checks.set('Service shop/web', check(port, 1));
-  await until('it is told', () => errors.length === 1);
+  await until('it is reported', () => errors.length === 1);
   checks.retry();
   await checks.listening();
   await new Promise((resolve) => taken.close(resolve));
   checks.retry();
   await checks.listening();
   assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200);
-  assert.equal(errors.length, 1, 'it was told once, however often it was tried');
+  assert.equal(errors.length, 1, 'it was reported once');
 });
 
-test('a port beyond those that may be listened on is an error, until another is closed', async () => {
+test('reports a port above the limit until another is closed', async () => {
   const errors: string[] = [];
   await using checks = new HealthChecks({
     host: '127.0.0.1',
-    mostPorts: 1,
+    maxPorts: 1,
     isHealthy: () => true,
     onError: ({ port }, error) => errors.push(`${port} ${String(error)}`),
   });

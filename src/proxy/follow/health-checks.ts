@@ -6,41 +6,41 @@ import { ConnectionLimiter } from '../../machine/connection-limiter.ts';
 import type { HealthCheck } from '../routes/health-check.ts';
 
 export interface HealthChecksOptions {
-  /** Default: every address. */
+  /** Default: all addresses. */
   readonly host?: string | undefined;
-  /** Ports that may be listened on, and twice as many connections to all of them. Default: no bound. */
-  readonly mostPorts?: number | undefined;
-  /** Whether this proxy does its work: a node whose proxy does not is not to be used. */
+  /** The maximum number of ports, with twice as many connections. Default: no limit. */
+  readonly maxPorts?: number | undefined;
+  /** Whether the proxy works; if not, load balancers should not use the node. */
   readonly isHealthy: () => boolean;
-  /** Told once when a port cannot be listened on; it is tried again with the next `set` or `retry`. */
+  /** Called once if listening on a port fails; `set` and `retry` try again. */
   readonly onError: (check: HealthCheck, error: unknown) => void;
 }
 
-/** Load balancers are few; anybody else has no business here. */
-const mostConnections = 1024;
+/** Enough for load balancers, and no other clients are expected. */
+const maxConnections = 1024;
 
-interface Listening {
+interface PortListener {
   readonly server: Server;
   readonly listened: Promise<void>;
 }
 
-/** Answers load balancers that ask, at a port for each Service, whether this node has endpoints of it. */
+/** Answers health checks of load balancers at the health check node port of each Service. */
 export class HealthChecks implements AsyncDisposable {
   readonly #options: HealthChecksOptions;
-  /** Owner → what is answered for it. */
+  /** Owner → its health check. */
   readonly #checks = new Map<string, HealthCheck>();
-  /** Port → who listens there. */
-  readonly #servers = new Map<number, Listening>();
-  /** Ports that were told to be closed, and still are. */
-  readonly #told = new Set<number>();
-  readonly #bound: ConnectionLimiter;
+  /** Port → its listener. */
+  readonly #servers = new Map<number, PortListener>();
+  /** Ports whose failure was reported. */
+  readonly #reported = new Set<number>();
+  readonly #limiter: ConnectionLimiter;
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
-    this.#bound = new ConnectionLimiter(Math.min(mostConnections, (options.mostPorts ?? Infinity) * 2));
+    this.#limiter = new ConnectionLimiter(Math.min(maxConnections, (options.maxPorts ?? Infinity) * 2));
   }
 
-  /** The health check of an owner as it is now; undefined: it has none. */
+  /** Sets the health check of an owner; undefined: removes it. */
   set(owner: string, check: HealthCheck | undefined): void {
     const old = this.#checks.get(owner);
     if (check === undefined) this.#checks.delete(owner);
@@ -49,12 +49,12 @@ export class HealthChecks implements AsyncDisposable {
     if (check !== undefined) this.#open(check);
   }
 
-  /** Tries again to listen where it failed. */
+  /** Retries ports on which listening failed. */
   retry(): void {
     for (const check of this.#checks.values()) this.#open(check);
   }
 
-  /** Resolves when every port that can be listened on is. */
+  /** Resolves when listening on all ports has started or failed. */
   async listening(): Promise<void> {
     await Promise.all(Array.from(this.#servers.values(), ({ listened }) => listened));
   }
@@ -76,9 +76,9 @@ export class HealthChecks implements AsyncDisposable {
   #open(check: HealthCheck): void {
     const { port, owner } = check;
     if (this.#servers.has(port)) return;
-    const { mostPorts = Infinity } = this.#options;
-    if (this.#servers.size >= mostPorts) {
-      return this.#complain(check, new Error(`\`ulimit -n\` leaves ${mostPorts} ports for health checks: raise it`));
+    const { maxPorts = Infinity } = this.#options;
+    if (this.#servers.size >= maxPorts) {
+      return this.#report(check, new Error(`\`ulimit -n\` leaves ${maxPorts} ports for health checks: raise it`));
     }
     const server = createServer({ keepAliveTimeout: 1000, requestTimeout: 5000 }, (_request, response) => {
       const { code, body, weight } = answerFor(this.#checks.get(owner) ?? check, this.#options.isHealthy());
@@ -89,35 +89,35 @@ export class HealthChecks implements AsyncDisposable {
       });
       response.end(body);
     });
-    this.#bound.add(server);
+    this.#limiter.add(server);
     const listened = Promise.withResolvers<void>();
     server.on('error', (error) => {
       this.#servers.delete(port);
       listened.resolve();
-      this.#complain(check, error);
+      this.#report(check, error);
     });
     server.listen({ port, ...(this.#options.host === undefined ? {} : { host: this.#options.host }) }, () => {
-      this.#told.delete(port);
+      this.#reported.delete(port);
       listened.resolve();
     });
     this.#servers.set(port, { server, listened: listened.promise });
   }
 
-  #complain(check: HealthCheck, error: Error): void {
-    if (!this.#told.has(check.port)) this.#options.onError(check, error);
-    this.#told.add(check.port);
+  #report(check: HealthCheck, error: Error): void {
+    if (!this.#reported.has(check.port)) this.#options.onError(check, error);
+    this.#reported.add(check.port);
   }
 
   #close(port: number): void {
-    const listening = this.#servers.get(port);
+    const listener = this.#servers.get(port);
     this.#servers.delete(port);
-    this.#told.delete(port);
-    listening?.server.close();
-    listening?.server.closeAllConnections();
+    this.#reported.delete(port);
+    listener?.server.close();
+    listener?.server.closeAllConnections();
   }
 }
 
-/** What a load balancer is told, in kube-proxy's words. */
+/** The response to a health check, as kube-proxy's. */
 export function answerFor(
   { namespace, name, localEndpoints }: HealthCheck,
   isHealthy: boolean,

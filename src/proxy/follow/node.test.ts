@@ -27,11 +27,11 @@ const around = (options: Partial<ProxyOptions> = {}, of: Node | undefined = node
   options: { nodeName: 'n1', mode: 'nftables' as const, ...options },
 });
 
-test('node ports are served at the first address of each family, inside before outside', () => {
+test('serves node ports at the first address of each family, InternalIP before ExternalIP', () => {
   assert.deepEqual(thisNode(around()).nodePortAddresses, ['192.0.2.1', '2001:db8::1']);
 });
 
-test('node ports are served at the machine’s addresses in ranges, at loopback where that is meant', () => {
+test('serves node ports at addresses in the ranges, at loopback only on request', () => {
   const ports = (...nodePortAddresses: readonly string[]): readonly string[] =>
     thisNode(around({ nodePortAddresses })).nodePortAddresses;
   assert.deepEqual(ports('0.0.0.0/0'), ['192.0.2.1', '192.0.2.77']);
@@ -41,24 +41,24 @@ test('node ports are served at the machine’s addresses in ranges, at loopback 
   assert.deepEqual(ports('primary', '127.0.0.0/8'), ['192.0.2.1', '2001:db8::1', '127.0.0.1']);
 });
 
-test('a node that is not known has no labels', () => {
+test('leaves the labels of an unknown node undefined', () => {
   const unknown = { ...around(), node: undefined };
   assert.equal(thisNode(unknown).labels, undefined);
   assert.deepEqual(thisNode(unknown).nodePortAddresses, []);
   assert.equal(thisNode(around()).labels?.['kubernetes.io/hostname'], 'n1');
 });
 
-test('networks are those of the Node and of ServiceCIDRs, or what is said instead', () => {
+test('reads networks from the Node and ServiceCIDRs, or from options', () => {
   assert.deepEqual(nodeNetwork(around()), {
     addresses: new Set(machineAddresses),
     podRanges: ['10.1.0.0/24', '2001:db8:1::/64'],
     serviceRanges: ['10.96.0.0/16'],
     masqueradeAll: false,
   });
-  const said = nodeNetwork(
+  const network = nodeNetwork(
     around({ podRanges: ['10.0.0.0/8', 'nonsense'], serviceRanges: ['10.97.0.0/16'], masqueradeAll: true }),
   );
-  assert.deepEqual(said.podRanges, ['10.0.0.0/8']);
-  assert.deepEqual(said.serviceRanges, ['10.96.0.0/16', '10.97.0.0/16']);
-  assert.equal(said.masqueradeAll, true);
+  assert.deepEqual(network.podRanges, ['10.0.0.0/8']);
+  assert.deepEqual(network.serviceRanges, ['10.96.0.0/16', '10.97.0.0/16']);
+  assert.equal(network.masqueradeAll, true);
 });

@@ -1,4 +1,4 @@
-// What this machine is to the network, from its Node object and its own addresses.
+// Derives what routes depend on from the Node object and the addresses of this machine.
 import { networkInterfaces } from 'node:os';
 
 import type { Cidr, IpFamily } from '../../api/addresses.ts';
@@ -19,8 +19,8 @@ import { isLoopback } from '../routes/decide.ts';
 import type { ThisNode } from '../routes/options.ts';
 import type { NodeNetwork } from '../routes/route.ts';
 
-/** What is known of the machine. */
-export interface Surroundings {
+/** The Node object and the machine. */
+export interface NodeState {
   readonly node: Node | undefined;
   /** The addresses of its interfaces. */
   readonly machineAddresses: readonly string[];
@@ -28,19 +28,19 @@ export interface Surroundings {
   readonly options: ProxyOptions;
 }
 
-/** The node, as routes see it. */
-export function thisNode(surroundings: Surroundings): ThisNode {
-  const { node, options } = surroundings;
+/** The node for `routes/`. */
+export function thisNode(nodeState: NodeState): ThisNode {
+  const { node, options } = nodeState;
   return {
     name: options.nodeName,
     labels: node === undefined ? undefined : { 'kubernetes.io/hostname': options.nodeName, ...node.metadata.labels },
     ...(options.clusterId === undefined ? {} : { cluster: options.clusterId }),
-    nodePortAddresses: nodePortAddresses(surroundings),
+    nodePortAddresses: nodePortAddresses(nodeState),
   };
 }
 
-/** The networks around it, as backends see them. */
-export function nodeNetwork({ node, machineAddresses, serviceCidrs, options }: Surroundings): NodeNetwork {
+/** The network of the node for backends. */
+export function nodeNetwork({ node, machineAddresses, serviceCidrs, options }: NodeState): NodeNetwork {
   const ownPods = node?.spec?.podCIDRs ?? (node?.spec?.podCIDR ? [node.spec.podCIDR] : []);
   const services = serviceCidrs.flatMap(({ spec }) => spec?.cidrs ?? []);
   return {
@@ -54,19 +54,19 @@ export function nodeNetwork({ node, machineAddresses, serviceCidrs, options }: S
 const canonical = (ranges: readonly string[]): readonly string[] =>
   [...new Set(ranges.flatMap((range) => canonicalCidr(range) ?? []))].sort();
 
-function nodePortAddresses({ node, machineAddresses, options }: Surroundings): readonly string[] {
+function nodePortAddresses({ node, machineAddresses, options }: NodeState): readonly string[] {
   const wanted = options.nodePortAddresses ?? ['primary'];
   const ranges = wanted.flatMap((range) => parseCidr(range) ?? []);
-  // The kernel does not translate what is sent to loopback; listeners there are for who asks for them.
-  const isMeant = (range: Cidr, address: string): boolean =>
+  // The kernel does not translate packets to loopback addresses; listeners there must be requested explicitly.
+  const isRequested = (range: Cidr, address: string): boolean =>
     options.mode !== 'nftables' || !isLoopback(address) || isLoopback(printAddress(range.family, range.network));
   const inRanges = machineAddresses.flatMap((text) => {
     const address = parseAddress(text);
     const canon = canonicalAddress(text);
     if (address === undefined || canon === undefined) return [];
-    return ranges.some((range) => contains(range, address) && isMeant(range, canon)) ? [canon] : [];
+    return ranges.some((range) => contains(range, address) && isRequested(range, canon)) ? [canon] : [];
   });
-  // Every address of 127.0.0.0/8 is there to be listened on, though interfaces name one: a range of one is that address.
+  // All addresses of 127.0.0.0/8 can be listened on, though the interface lists one: a range of one address is that address.
   const single = ranges
     .filter(({ family, prefixLength }) => prefixLength === bitsOf(family))
     .map(({ family, network }) => printAddress(family, network))
@@ -75,26 +75,23 @@ function nodePortAddresses({ node, machineAddresses, options }: Surroundings): r
   return [...new Set([...primary, ...[...inRanges, ...single].sort()])];
 }
 
-/**
- * Why load balancers should send nothing more to a node, if they should not: it is about to go, and what they send now
- * would be cut off (KEP-3836). Connections that there are go on.
- */
-export function whyLeaving({ metadata, spec }: Node): string | undefined {
+/** Why load balancers should stop using a node: it is about to be removed (KEP-3836). Existing connections continue. */
+export function drainReason({ metadata, spec }: Node): string | undefined {
   const { name, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return `Node ${name} is being deleted`;
-  const isChosen = spec?.taints?.some(({ key }) => key === toBeDeletedTaint) ?? false;
-  return isChosen ? `Node ${name} is about to be removed: it has the taint ${toBeDeletedTaint}` : undefined;
+  const isTainted = spec?.taints?.some(({ key }) => key === toBeDeletedTaint) ?? false;
+  return isTainted ? `Node ${name} is about to be removed: it has the taint ${toBeDeletedTaint}` : undefined;
 }
 
-/** What the cluster autoscaler puts on a node that it is about to remove. */
+/** The taint of the cluster autoscaler on a node that it is about to remove. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
 
-/** The first address of each family that the Node says is its own, inside before outside. */
+/** The first address of each family in the Node's status, InternalIP before ExternalIP. */
 function primaryAddresses(node: Node | undefined): readonly string[] {
-  const said = node?.status?.addresses ?? [];
+  const addresses = node?.status?.addresses ?? [];
   const found = new Map<IpFamily, string>();
   for (const type of ['InternalIP', 'ExternalIP']) {
-    for (const { type: of, address } of said) {
+    for (const { type: of, address } of addresses) {
       const family = of === type ? familyOf(address) : undefined;
       if (family !== undefined && !found.has(family)) found.set(family, canonicalAddress(address) ?? address);
     }

@@ -44,26 +44,26 @@ function start(): Given {
   return given;
 }
 
-test('the first request is answered at once, and those that follow are one, after the least interval', async () => {
+test('runs at once after the first trigger, and combines later ones until the minimum interval has passed', async () => {
   const given = start();
-  given.runner.ask();
+  given.runner.trigger();
   await settled();
   assert.deepEqual(given.runs, [0]);
-  given.runner.ask();
-  given.runner.ask();
+  given.runner.trigger();
+  given.runner.trigger();
   await given.clock.advance(999);
   assert.deepEqual(given.runs, [0]);
   await given.clock.advance(1);
   assert.deepEqual(given.runs, [0, 1000]);
   await given.clock.advance(10_000);
   assert.deepEqual(given.runs, [0, 1000]);
-  given.runner.ask();
+  given.runner.trigger();
   await settled();
   assert.deepEqual(given.runs, [0, 1000, 11_000]);
   await given.stop();
 });
 
-test('it runs by itself after the longest interval', async () => {
+test('runs without a trigger after the maximum interval', async () => {
   const given = start();
   await given.clock.advance(59_999);
   assert.deepEqual(given.runs, []);
@@ -73,10 +73,10 @@ test('it runs by itself after the longest interval', async () => {
   await given.stop();
 });
 
-test('what fails is reported and tried again, after waits that double', async () => {
+test('reports a failure and retries with exponential backoff', async () => {
   const given = start();
   given.fails = 3;
-  given.runner.ask();
+  given.runner.trigger();
   await given.clock.advance(5000);
   assert.deepEqual(given.runs, [0, 200, 600, 1400]);
   assert.equal(given.errors.length, 3);

@@ -3,11 +3,11 @@ import { backoffMs, sleep } from '../../client/clock.ts';
 import { yieldToEventLoop } from '../../machine/timers.ts';
 
 export interface RunnerOptions {
-  /** What is run. Never twice at once. What it rejects with is reported, and it is run again after a wait. */
+  /** Never called concurrently. After a rejection it is called again with backoff. */
   readonly run: () => Promise<void>;
-  /** The least time from the end of one run to the start of the next. */
+  /** The minimum time from the end of one run to the start of the next. */
   readonly minIntervalMs: number;
-  /** Run after so long even if nobody asks; `onIdle` is called before. */
+  /** Runs without a trigger after this time; `onIdle` is called before. */
   readonly maxIntervalMs: number;
   readonly onIdle: () => void;
   readonly onError: (error: unknown) => void;
@@ -15,63 +15,62 @@ export interface RunnerOptions {
   readonly random: Random;
 }
 
-/** Waits after failures. */
 const failureBackoff: BackoffOptions = { baseMs: 200, maxMs: 30_000 };
 
 /**
- * Runs something when asked, not too often and not too rarely:
+ * Runs a function after triggers, with a minimum and a maximum interval:
  *
- *     asked ─► (rest of the least interval) ─► run ─► asked meanwhile? again
+ *     trigger ─► (rest of the minimum interval) ─► run ─► triggered meanwhile? again
  *
- * The first request after a rest is answered at once; however many come while it runs or waits are one.
+ * The first trigger after a pause runs at once; triggers during a run or a wait are combined.
  */
 export class BoundedRunner {
   readonly #options: RunnerOptions;
-  #isAsked = false;
+  #isTriggered = false;
   #wake = (): void => {};
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** Asks for a run. */
-  ask(): void {
-    this.#isAsked = true;
+  /** Requests a run. */
+  trigger(): void {
+    this.#isTriggered = true;
     this.#wake();
   }
 
-  /** Runs until the signal fires, and to the end of what runs then. Never rejects. */
+  /** Serves until the signal fires and a current run has ended. Never rejects. */
   async serve(signal: AbortSignal): Promise<void> {
     const { run, minIntervalMs, maxIntervalMs, onIdle, onError, clock, random } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
-      if (!this.#isAsked && !(await this.#asked(maxIntervalMs, signal))) {
+      if (!this.#isTriggered && !(await this.#waitForTrigger(maxIntervalMs, signal))) {
         if (signal.aborted) return;
         onIdle();
       }
-      // What came in the same turn belongs to this run.
+      // Includes changes of the same turn of the event loop.
       await yieldToEventLoop();
-      this.#isAsked = false;
+      this.#isTriggered = false;
       try {
         await run();
         failures = 0;
       } catch (error) {
         failures++;
-        this.#isAsked = true;
+        this.#isTriggered = true;
         onError(error);
       }
       await sleep(clock, failures === 0 ? minIntervalMs : backoffMs(failureBackoff, failures, random), signal);
     }
   }
 
-  /** Whether somebody asks within a time. */
-  #asked(ms: number, signal: AbortSignal): Promise<boolean> {
+  /** Waits for a trigger; false: none came in time. */
+  #waitForTrigger(ms: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const done = (isAsked: boolean) => (): void => {
+      const done = (isTriggered: boolean) => (): void => {
         cancel();
         signal.removeEventListener('abort', stop);
         this.#wake = () => {};
-        resolve(isAsked);
+        resolve(isTriggered);
       };
       const stop = done(false);
       const cancel = this.#options.clock.after(ms, done(false));

@@ -1,8 +1,8 @@
 import type { IpFamily } from '../../api/addresses.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from '../backend.ts';
 import type { NodeNetwork, Route } from '../routes/route.ts';
-import type { Watched } from './conntrack.ts';
-import { Conntrack, watchedIn } from './conntrack.ts';
+import type { FrontendsToCheck } from './conntrack.ts';
+import { Conntrack, frontendsToCheck } from './conntrack.ts';
 import { NftablesError } from './errors.ts';
 import { Nft } from './nft.ts';
 import { probe } from './probe.ts';
@@ -11,19 +11,19 @@ import { Ruleset } from './ruleset.ts';
 import { nftFamily } from './skeleton.ts';
 import { defaultTableName, isTableName } from './table-name.ts';
 
-/** Told of what the backend does, for metrics. */
+/** Observes the backend, for metrics. */
 export interface NftablesObserver {
   transaction?(bytes: number, seconds: number): void;
-  /** The lasting nft process was started again. */
+  /** The nft process was restarted. */
   restart?(): void;
-  /** What was there could not be brought up to date, and was made anew. */
-  anew?(): void;
-  /** UDP flows were looked at, and so many cut. */
-  flows?(cut: number, seconds: number): void;
+  /** The tables could not be updated and were recreated. */
+  recreated?(): void;
+  /** UDP flows were listed, and stale ones deleted. */
+  flows?(deleted: number, seconds: number): void;
 }
 
 export interface NftablesOptions {
-  /** The one table of each family that is ours. Default: `fairlead-proxy`. */
+  /** The name of our table in each family. Default: `fairlead-proxy`. */
   readonly table?: string;
   /** Default: both. */
   readonly families?: readonly IpFamily[];
@@ -34,17 +34,17 @@ export interface NftablesOptions {
   readonly observer?: NftablesObserver;
 }
 
-/** Routes as rules of the kernel. Its tables hold everything it makes; nobody else's are touched or read. */
+/** Implements routes as rules of the kernel, in tables of its own. Other tables are neither changed nor read. */
 export class NftablesBackend implements Backend {
   readonly #table: string;
   readonly #rulesets: readonly Ruleset[];
   readonly #nft: Nft;
   readonly #conntrack: Conntrack;
   readonly #observer: NftablesObserver;
-  /** The kernel has what the rulesets say: nothing was refused since everything was loaded. */
+  /** The kernel's state is known: no transaction has failed since the last full load. */
   #isKnown = false;
 
-  /** Rejects with a NftablesError that says what to do where nftables cannot be used. Makes nothing yet. */
+  /** Rejects with a NftablesError that names the fix if nftables cannot be used. Changes nothing yet. */
   static async open(options: NftablesOptions = {}): Promise<NftablesBackend> {
     await probe(options.nft ?? ['nft'], options.families ?? bothFamilies);
     return new NftablesBackend(options);
@@ -53,7 +53,7 @@ export class NftablesBackend implements Backend {
   private constructor(options: NftablesOptions) {
     const { table = defaultTableName, families = bothFamilies, nft = ['nft'], conntrack = ['conntrack'] } = options;
     if (!isTableName(table)) {
-      throw new TypeError(`table "${table}" is no name for a table: use up to 31 of a-z, 0-9 and -, a letter first`);
+      throw new TypeError(`table "${table}" is not a valid table name: use up to 31 of a-z, 0-9 and -, a letter first`);
     }
     this.#table = table;
     this.#rulesets = families.map((family) => new Ruleset(table, family));
@@ -68,22 +68,24 @@ export class NftablesBackend implements Backend {
   async replace({ routes, network }: RoutingState): Promise<void> {
     const removed = this.#rulesets.flatMap((ruleset) => [...ruleset.routes()]);
     const added = [...routes.values()];
-    // What there is, as far as that is known, is changed step by step first: a load is one transaction, and a packet that passes
-    // meanwhile must not find half of a change. Where a step fails the load mends it.
+    // If the state is known, apply the difference in ordered steps first: a full load is one transaction, and a packet during its
+    // commit could see a part of the change. The load repairs a failed step.
     if (this.#isKnown) await this.#change(difference(removed, added)).catch(() => {});
     this.#isKnown = false;
     for (const ruleset of this.#rulesets) ruleset.reset(added);
     await this.#loadAll(network);
     this.#isKnown = true;
-    // Whoever was not watched over meanwhile may have lost somebody: all are looked at.
-    await this.#cut(new Map([...watchedIn({ removed, added: [] }), ...watchedIn({ removed: [], added })]));
+    // Changes may have been missed: check all flows.
+    await this.#deleteStaleFlows(
+      new Map([...frontendsToCheck({ removed, added: [] }), ...frontendsToCheck({ removed: [], added })]),
+    );
   }
 
   async apply(change: RouteChange): Promise<void> {
     this.#isKnown = false;
     await this.#change(change);
     this.#isKnown = true;
-    await this.#cut(watchedIn(change));
+    await this.#deleteStaleFlows(frontendsToCheck(change));
   }
 
   problems(): readonly RouteProblem[] {
@@ -92,7 +94,7 @@ export class NftablesBackend implements Backend {
   }
 
   async cleanup(): Promise<void> {
-    // A table that is not there cannot be deleted; one that was just added can.
+    // `add` first, because deleting a missing table fails.
     const tables = this.#rulesets.map(({ family }) => `${nftFamily(family)} ${this.#table}`);
     await this.#nft.load(tables.flatMap((table) => [`add table ${table}`, `delete table ${table}`]));
   }
@@ -115,14 +117,14 @@ export class NftablesBackend implements Backend {
       await this.#transact(commands, (all) => this.#nft.load(all));
     } catch (error) {
       if (!(error instanceof NftablesError) || error.code !== 'nft-failed') throw error;
-      this.#observer.anew?.();
-      // What is there may be of another version, or somebody's edit. Making it anew is one transaction, too, and only
-      // forgets which clients were where.
-      const anew = this.#rulesets.flatMap((ruleset) => {
+      this.#observer.recreated?.();
+      // The table may be of another version or edited by hand. Recreating it is one transaction, too, and only loses session
+      // affinity.
+      const commandsFromScratch = this.#rulesets.flatMap((ruleset) => {
         const table = `${nftFamily(ruleset.family)} ${this.#table}`;
         return [`add table ${table}`, `delete table ${table}`, ...ruleset.full(network)];
       });
-      await this.#transact(anew, (all) => this.#nft.load(all));
+      await this.#transact(commandsFromScratch, (all) => this.#nft.load(all));
     }
   }
 
@@ -133,15 +135,15 @@ export class NftablesBackend implements Backend {
     this.#observer.transaction?.(bytes, (performance.now() - started) / 1000);
   }
 
-  async #cut(watched: Watched): Promise<void> {
-    if (watched.size === 0) return;
+  async #deleteStaleFlows(frontends: FrontendsToCheck): Promise<void> {
+    if (frontends.size === 0) return;
     const started = performance.now();
-    const count = await this.#conntrack.cut(watched);
+    const count = await this.#conntrack.deleteStale(frontends);
     this.#observer.flows?.(count, (performance.now() - started) / 1000);
   }
 }
 
-/** What differs. A route that is the same object is the same. */
+/** The difference of two lists. Unchanged routes are the same objects. */
 function difference(before: readonly Route[], after: readonly Route[]): RouteChange {
   const [old, next] = [new Set(before), new Set(after)];
   return { removed: before.filter((route) => !next.has(route)), added: after.filter((route) => !old.has(route)) };

@@ -1,17 +1,17 @@
 import type { Element, SetName } from './elements.ts';
 
-/** Elements in one command: more make its line long without making it faster. */
+/** Elements in one command; more are not faster. */
 const elementsPerCommand = 1000;
 
-/** Commands that add or delete elements, put together as elements come: a full load has hundreds of thousands of them. */
+/** Collects elements into commands that add or delete them: a full load has hundreds of thousands. */
 export class Batches {
   readonly #verb: 'add' | 'delete';
   readonly #table: string;
   readonly #commands: string[] = [];
-  /** Set → elements that no command has yet, as text. */
+  /** Set → elements that are not in a command yet. */
   readonly #open = new Map<SetName, string[]>();
 
-  /** `table` is a family and a name. */
+  /** `table` is family and name. */
   constructor(verb: 'add' | 'delete', table: string) {
     this.#verb = verb;
     this.#table = table;
@@ -24,7 +24,7 @@ export class Batches {
     if (open.length === elementsPerCommand) this.#close(set, open);
   }
 
-  /** The commands for everything that was put here. */
+  /** The commands for all elements. */
   commands(): readonly string[] {
     for (const [set, open] of this.#open) this.#close(set, open);
     return this.#commands;

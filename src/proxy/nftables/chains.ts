@@ -1,27 +1,27 @@
-// Chains that verdicts lead to: one for each protocol and number of targets that occurs, never one for a Service.
+// Chains that verdict maps jump to: one for each protocol and number of targets that occurs, none for a single Service.
 import type { IpFamily } from '../../api/addresses.ts';
 
-/** Protocols as nft writes them. */
+/** Protocol names of nft. */
 export type LayerFour = 'tcp' | 'udp' | 'sctp';
 
-/** Where the slots of clients on this node begin, in the same maps as everybody's. */
+/** The first slot for clients on this node, in the maps that hold the slots for all clients. */
 export const nearOffset = 32_768;
 
-/** A chain that is made when it is first needed. */
+/** A chain that is added when it is first needed. */
 export type Chain =
   | {
-      /** `pick` draws a target; `sticky` first looks where the client was. */
+      /** `pick` draws a target; `sticky` tries session affinity first. */
       readonly type: 'pick' | 'sticky';
       readonly protocol: LayerFour;
-      /** How many slots are drawn from. */
+      /** The number of slots. */
       readonly count: number;
       readonly isNear: boolean;
       readonly masquerades: boolean;
     }
-  /** Remembers where a client goes, and sends it there. */
+  /** Stores the affinity of a client and forwards it. */
   | { readonly type: 'pin'; readonly protocol: LayerFour; readonly seconds: number };
 
-/** The name of a chain; it says all there is to know about it. */
+/** The name of a chain, which encodes all its settings. */
 export function chainName(chain: Chain): string {
   if (chain.type === 'pin') return `pin-${chain.protocol}-${chain.seconds}`;
   const { type, protocol, count, isNear, masquerades } = chain;
@@ -30,7 +30,7 @@ export function chainName(chain: Chain): string {
 
 const chainPattern = /^(pick|sticky|pin)-(tcp|udp|sctp)-(\d+)(-near)?(-masq)?$/;
 
-/** The chain of a name; undefined if it is not one of these. */
+/** The chain with a name; undefined for other names. */
 export function chainOf(name: string): Chain | undefined {
   const [, type, protocol, number, near, masq] = chainPattern.exec(name) ?? [];
   if (type === undefined || (protocol !== 'tcp' && protocol !== 'udp' && protocol !== 'sctp')) return undefined;
@@ -39,10 +39,10 @@ export function chainOf(name: string): Chain | undefined {
   return { type, protocol, count: Number(number), isNear: near !== undefined, masquerades: masq !== undefined };
 }
 
-/** The bit of the packet mark that asks for masquerading on the way out. Private, as in kube-proxy. */
+/** The bit of the packet mark that requests masquerading in postrouting, as kube-proxy's. */
 export const masqueradeMark = '0x4000';
 
-/** The rules of a chain, without the `add rule` before them. */
+/** The rules of a chain. */
 export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
   const { protocol } = chain;
   const ip = family === 'IPv4' ? 'ip' : 'ip6';
@@ -64,13 +64,13 @@ export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
   const alive = `${front} . meta priority vmap @alive${isNear ? '-near' : ''}`;
   return [
     ...mark,
-    // The packet's priority is where a number can be kept between rules, and nobody else keeps one there: marks are
-    // other people's. It is set back on the way out. No target has the id 0.
+    // The packet's priority passes a number between rules, because other programs use marks. Postrouting resets it. No target
+    // has the id 0.
     'meta priority set 0',
     `meta priority set ${client} map @pins-${protocol}`,
     alive,
     `meta priority set ${front} . ${draw} map @draw`,
-    // An entry that exists would keep its value: `update` changes only its time.
+    // `update` would only refresh the timeout of an existing entry, not its value.
     `delete @pins-${protocol} { ${client} : meta priority }`,
     alive,
     toId,
@@ -78,8 +78,8 @@ export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
 }
 
 /**
- * By what a client is remembered: its address and the frontend. Those of IPv6 are too long to be kept whole by nft 1.0.6,
- * which aborts; two hashes, 64 bits, stand for them. Two that collide share a target, which harms nobody.
+ * The affinity key of a client: its address and the frontend. nft 1.0.6 aborts on keys as long as those of IPv6, so they are two
+ * hashes, 64 bits. Clients whose hashes collide share a target, which is harmless.
  */
 function pinKey(family: IpFamily, protocol: LayerFour): string {
   if (family === 'IPv4') return `ip saddr . ip daddr . ${protocol} dport`;
@@ -87,6 +87,6 @@ function pinKey(family: IpFamily, protocol: LayerFour): string {
   return `${half('0x46616972')} . ${half('0x6c656164')}`;
 }
 
-/** The type of `pinKey`, as a declaration. nft 1.0.6 crashes when it lists a map whose key is declared as a hash. */
+/** The declared type of `pinKey`. nft 1.0.6 crashes when it lists a map whose key is declared as a hash. */
 export const pinKeyType = (family: IpFamily, protocol: LayerFour): string =>
   family === 'IPv4' ? pinKey(family, protocol) : 'numgen random mod 65536 . numgen random mod 65536';

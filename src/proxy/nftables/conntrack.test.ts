@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Route } from '../routes/route.ts';
-import { Conntrack, parseFlows, staleFlows, watchedIn } from './conntrack.ts';
+import { Conntrack, parseFlows, staleFlows, frontendsToCheck } from './conntrack.ts';
 
 const listing = `ipv4     2 udp      17 29 src=192.0.2.9 dst=10.96.0.10 sport=46450 dport=53 src=10.1.0.11 dst=10.1.0.1 sport=8080 dport=34128 mark=0 use=1
 ipv4     2 udp      17 29 src=192.0.2.9 dst=10.96.0.10 sport=46451 dport=53 [UNREPLIED] src=10.96.0.10 dst=192.0.2.9 sport=53 dport=46451 mark=0 use=1
@@ -26,9 +26,9 @@ const route = (serving: readonly string[], settings: Partial<Route> = {}): Route
 });
 
 const stale = (removed: readonly Route[], added: readonly Route[]): readonly number[] =>
-  staleFlows(parseFlows(listing), watchedIn({ removed, added })).map(({ sourcePort }) => sourcePort);
+  staleFlows(parseFlows(listing), frontendsToCheck({ removed, added })).map(({ sourcePort }) => sourcePort);
 
-test('flows are read, of UDP alone', () => {
+test('parses UDP flows only', () => {
   const flows = parseFlows(listing);
   assert.equal(flows.length, 4);
   assert.deepEqual(flows[3], {
@@ -41,29 +41,29 @@ test('flows are read, of UDP alone', () => {
   assert.deepEqual(parseFlows('nonsense\nudp src=x'), []);
 });
 
-test('flows are cut whose endpoint does not serve, and those that began when there was nobody', () => {
+test('selects flows whose endpoint does not serve, and those that began without one', () => {
   assert.deepEqual(stale([route([])], [route(['10.1.0.11 8080'])]), [46451]);
   assert.deepEqual(stale([route(['10.1.0.11 8080'])], [route(['10.1.0.12 8080'])]), [46450, 46451]);
   assert.deepEqual(stale([route(['10.1.0.11 8080'])], [route([])]), [46450, 46451]);
   assert.deepEqual(stale([route(['10.1.0.11 8080'])], []), [46450, 46451], 'the Service is gone');
 });
 
-test('nobody is looked at who loses nobody', () => {
+test('skips frontends that lose no endpoint', () => {
   const before = route(['10.1.0.11 8080']);
-  assert.equal(watchedIn({ removed: [before], added: [route(['10.1.0.11 8080', '10.1.0.12 8080'])] }).size, 0);
-  assert.equal(watchedIn({ removed: [], added: [route([], { protocol: 'TCP' })] }).size, 0);
+  assert.equal(frontendsToCheck({ removed: [before], added: [route(['10.1.0.11 8080', '10.1.0.12 8080'])] }).size, 0);
+  assert.equal(frontendsToCheck({ removed: [], added: [route([], { protocol: 'TCP' })] }).size, 0);
 });
 
-test('what the node answers itself is left alone where no endpoint is in the way', () => {
+test('keeps flows that the node itself answers', () => {
   const nodePort = { kind: 'nodePort' as const, address: '192.0.2.1', port: 30053 };
   assert.deepEqual(stale([route(['10.1.0.11 8080'], nodePort)], []), []);
   assert.deepEqual(stale([], [route(['10.1.0.11 8080'], nodePort)]), [46452]);
 });
 
-test('where there is no conntrack, it is said what that means', async () => {
+test('reports a missing conntrack program with its consequence', async () => {
   const conntrack = new Conntrack(['no-such-conntrack-program']);
   assert.equal(conntrack.problem, undefined);
-  assert.equal(await conntrack.cut(watchedIn({ removed: [], added: [route([])] })), 0);
+  assert.equal(await conntrack.deleteStale(frontendsToCheck({ removed: [], added: [route([])] })), 0);
   assert.equal(
     conntrack.problem,
     'no program "no-such-conntrack-program": UDP clients may stay with endpoints that are gone; install conntrack-tools',

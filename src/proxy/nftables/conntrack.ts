@@ -1,5 +1,5 @@
-// UDP flows that lead to endpoints which no longer serve. A client that keeps its socket would send there for ever: rules
-// are asked only when a flow begins.
+// Deletes UDP flows to endpoints that no longer serve. Rules apply to new flows only, so a client that keeps its socket would send
+// there for ever.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,60 +12,60 @@ import { routeKey } from '../routes/route.ts';
 import type { ProgramLine } from './program.ts';
 import { runProgram } from './program.ts';
 
-/** A UDP flow as the kernel keeps it. */
+/** A UDP flow in connection tracking. */
 export interface UdpFlow {
   readonly source: string;
   readonly sourcePort: number;
   readonly address: string;
   readonly port: number;
-  /** Who answers: `address port`. */
+  /** The endpoint: `address port`. */
   readonly answers: string;
 }
 
-/** Which frontends to look at, and who may answer there: nobody where a route is gone. */
-export type Watched = ReadonlyMap<
+/** Frontends whose flows may be stale, with their serving endpoints; none for a removed route. */
+export type FrontendsToCheck = ReadonlyMap<
   string,
   Pick<Route, 'kind' | 'address' | 'port' | 'family'> & { readonly serving: ReadonlySet<string> }
 >;
 
-const nobody: ReadonlySet<string> = new Set();
+const none: ReadonlySet<string> = new Set();
 
-/** The UDP frontends of a change that may have flows to cut. */
-export function watchedIn({ removed, added }: RouteChange): Watched {
-  const watched = new Map<string, Route & { readonly serving: ReadonlySet<string> }>();
+/** The UDP frontends of a change whose flows may be stale. */
+export function frontendsToCheck({ removed, added }: RouteChange): FrontendsToCheck {
+  const frontends = new Map<string, Route & { readonly serving: ReadonlySet<string> }>();
   const before = new Map<string, Route>();
   for (const route of removed) {
     if (route.protocol !== 'UDP') continue;
     before.set(routeKey(route), route);
-    watched.set(routeKey(route), { ...route, serving: nobody });
+    frontends.set(routeKey(route), { ...route, serving: none });
   }
   for (const route of added) {
     if (route.protocol !== 'UDP') continue;
     const key = routeKey(route);
-    if (losesNobody(before.get(key), route)) watched.delete(key);
-    else watched.set(key, { ...route, serving: route.serving ?? nobody });
+    if (keepsAllEndpoints(before.get(key), route)) frontends.delete(key);
+    else frontends.set(key, { ...route, serving: route.serving ?? none });
   }
-  return watched;
+  return frontends;
 }
 
-/** Whether every flow that there can be still has somebody who answers it. */
-function losesNobody(before: Route | undefined, { serving = nobody }: Route): boolean {
-  // What began while there was nobody was sent nowhere, and goes on being sent there.
-  return before?.action.type === 'forward' && (before.serving ?? nobody).isSubsetOf(serving);
+/** Whether all endpoints of existing flows still serve. */
+function keepsAllEndpoints(before: Route | undefined, { serving = none }: Route): boolean {
+  // What began while there was none was sent unknownNetwork, and goes on being sent there.
+  return before?.action.type === 'forward' && (before.serving ?? none).isSubsetOf(serving);
 }
 
-/** The flows that lead to somebody who does not serve, or to nobody at all. */
-export function staleFlows(flows: readonly UdpFlow[], watched: Watched): readonly UdpFlow[] {
+/** Flows whose endpoint does not serve, or that have none. */
+export function staleFlows(flows: readonly UdpFlow[], frontends: FrontendsToCheck): readonly UdpFlow[] {
   return flows.filter(({ address, port, answers }) => {
-    const frontend = watched.get(routeKey({ address, protocol: 'UDP', port }));
+    const frontend = frontends.get(routeKey({ address, protocol: 'UDP', port }));
     if (frontend === undefined || frontend.serving.has(answers)) return false;
-    // A node answers itself where no node port was in the way; that is somebody else's flow.
+    // Without a matching node port the node itself answers; such a flow is not ours.
     const isNodesOwn = frontend.kind === 'nodePort' && answers === `${address} ${port}`;
     return !isNodesOwn || frontend.serving.size > 0;
   });
 }
 
-/** Reads what `conntrack -L -o extended` prints. Lines that are not UDP flows are skipped. */
+/** Parses the output of `conntrack -L -o extended`. Lines that are not UDP flows are skipped. */
 export function parseFlows(text: string): readonly UdpFlow[] {
   return text.split('\n').flatMap((line) => {
     if (!/\budp\b/.test(line)) return [];
@@ -83,7 +83,7 @@ export function parseFlows(text: string): readonly UdpFlow[] {
 
 const timeoutMs = 30_000;
 
-/** Lists flows once, and cuts those that are stale, all at once. */
+/** Lists flows and deletes stale ones, with one process each. */
 export class Conntrack {
   readonly #program: ProgramLine;
   #problem: string | undefined;
@@ -92,40 +92,40 @@ export class Conntrack {
     this.#program = program;
   }
 
-  /** Why flows are not cut; undefined if they are. */
+  /** Why stale flows cannot be deleted; undefined if they can. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Cuts the stale flows of these frontends, and says how many. Never rejects: `problem` tells. */
-  async cut(watched: Watched): Promise<number> {
-    const families = new Set(Array.from(watched.values(), ({ family }) => family));
+  /** Deletes stale flows of these frontends and returns their number. Never rejects; failures are in `problem`. */
+  async deleteStale(frontends: FrontendsToCheck): Promise<number> {
+    const families = new Set(Array.from(frontends.values(), ({ family }) => family));
     let count = 0;
     this.#problem = undefined;
-    for (const family of families) count += await this.#cutFamily(family, watched);
+    for (const family of families) count += await this.#deleteFamily(family, frontends);
     return count;
   }
 
-  async #cutFamily(family: IpFamily, watched: Watched): Promise<number> {
+  async #deleteFamily(family: IpFamily, frontends: FrontendsToCheck): Promise<number> {
     const of = ['-f', family === 'IPv4' ? 'ipv4' : 'ipv6'];
     const listed = await runProgram(this.#program, ['-L', '-p', 'udp', '-o', 'extended', ...of], { timeoutMs });
     if (listed.code !== 0) {
       this.#fail(listed.code, listed.stderr);
       return 0;
     }
-    const stale = staleFlows(parseFlows(listed.stdout), watched);
+    const stale = staleFlows(parseFlows(listed.stdout), frontends);
     if (stale.length > 0) await this.#delete(stale.map((flow) => `${deletion(flow, of)}\n`).join(''));
     return stale.length;
   }
 
-  /** One process for all. It opens what it reads by name, and the pipes of Node have none: hence a file. */
+  /** Deletes flows with one process. It opens its input by name, and pipes of Node have none, hence a file. */
   async #delete(lines: string): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'fairlead-flows-'));
     try {
       const file = join(folder, 'flows');
       await writeFile(file, lines, { mode: 0o600 });
       const { code, stderr } = await runProgram(this.#program, ['-R', file], { timeoutMs });
-      // A flow that ended by itself meanwhile is as good as cut.
+      // The flow may have ended meanwhile.
       if (code !== 0 && !/no such|0 flow entries/i.test(stderr)) this.#fail(code, stderr);
     } finally {
       await rm(folder, { recursive: true, force: true });

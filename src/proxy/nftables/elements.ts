@@ -1,5 +1,5 @@
-// What one route puts into the fixed sets and maps of its family's table. No name of an object gets here: keys and values
-// are addresses, protocols and numbers.
+// The elements of one route in the fixed sets and maps of its family's table. Keys and values are addresses, protocols and
+// numbers, never names of objects.
 import type { Action, Masquerade, Route, Target } from '../routes/route.ts';
 import type { Chain, LayerFour } from './chains.ts';
 import { chainName, nearOffset } from './chains.ts';
@@ -22,17 +22,17 @@ export type SetName =
   | 'hairpin'
   | 'sticky-ips';
 
-/** A member of a set, or a key of a map with its value. Members of shared sets may come from several routes. */
+/** An element of a set or map. Elements of shared sets can belong to several routes. */
 export interface Element {
   readonly set: SetName;
   readonly key: string;
   readonly value?: string;
 }
 
-/** Sets whose members several routes may have in common; they go with the last. */
+/** Sets whose elements several routes can share; they are removed with the last route. */
 export const sharedSets: ReadonlySet<SetName> = new Set(['cluster-ips', 'hairpin', 'sticky-ips']);
 
-/** A list of targets, in slots 0, 1, …: each as often as it weighs. */
+/** Targets by slot; the weight of a target is the number of its slots. */
 export type Slots = readonly Target[];
 
 /** A route with its slots; see slots.ts. */
@@ -55,7 +55,7 @@ export function elementsOf(slotted: SlottedRoute): readonly Element[] {
   const isSticky = [...slots, ...nearSlots].some(({ stickySeconds }) => stickySeconds > 0);
   const toChain = (isNear: boolean, masquerades: boolean, count: number): string =>
     goto({ type: isSticky ? 'sticky' : 'pick', protocol: layerFour(route), count, isNear, masquerades });
-  // Cluster IPs are masqueraded by a rule about all of them; see skeleton.ts.
+  // One rule masquerades all cluster IPs; see skeleton.ts.
   const masquerades = (rule: Masquerade): boolean => rule === 'always';
   if (route.action.type === 'forward') {
     elements.push({ set: 'services', key: front, value: toChain(false, masquerades(route.masquerade), slots.length) });
@@ -70,20 +70,19 @@ export function elementsOf(slotted: SlottedRoute): readonly Element[] {
     elements.push({ set: 'refused-near', key: front, value: refusal(route.near.action) });
   }
   elements.push(...(isSticky ? stickyElements(slotted, front) : slotElements(slotted)));
-  const selves = new Set<string>();
+  const hairpins = new Set<string>();
   for (const target of [...slots, ...nearSlots]) {
-    if (target.isHere) selves.add(target.address);
+    if (target.isLocal) hairpins.add(target.address);
   }
-  for (const address of selves) elements.push({ set: 'hairpin', key: `${address} . ${address}` });
+  for (const address of hairpins) elements.push({ set: 'hairpin', key: `${address} . ${address}` });
   return elements;
 }
 
-/** The chains that elements lead to are made when they are first needed. */
 const goto = (chain: Chain): string => `goto ${chainName(chain)}`;
 
 const refusal = ({ type }: Action): string => (type === 'drop' ? 'drop' : 'goto refuse');
 
-/** The protocol of a route as nft writes it. */
+/** The protocol name of nft. */
 export const layerFour = ({ protocol }: Pick<Route, 'protocol'>): LayerFour => layerFours[protocol];
 
 const layerFours = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' } as const;
@@ -104,7 +103,7 @@ function slotElements({ route, slots, nearSlots }: SlottedRoute): readonly Eleme
 
 const destination = ({ address, port }: Target): string => `${address} . ${port}`;
 
-/** With affinity a slot holds the id of a target, by which the kernel remembers it; ids lead to addresses. */
+/** With affinity, a slot holds the id of a target, which the kernel stores per client; another map has the address of each id. */
 function stickyElements({ route, slots, nearSlots }: SlottedRoute, front: string): readonly Element[] {
   const ids = idsOf([...slots, ...nearSlots]);
   const id = (target: Target): number => ids.get(destination(target)) ?? 0;
@@ -141,8 +140,8 @@ const distinct = (slots: Slots): readonly Target[] => [
 ];
 
 /**
- * Destination → a number for it, from 1: made of what it is, so that a restart or another order changes nothing and
- * clients stay where they are. Where two collide, the one that sorts later takes the next.
+ * Destination → its id, from 1: a hash, so that ids and thereby session affinity survive restarts and reordering. After a
+ * collision, the later one in sort order takes the next id.
  */
 function idsOf(targets: Slots): ReadonlyMap<string, number> {
   const ids = new Map<string, number>();

@@ -1,8 +1,8 @@
-/** Why nftables cannot be used or did not do what it was told. */
+/** nftables cannot be used, or a transaction failed. */
 export class NftablesError extends Error {
   /**
-   * `nft-missing`, `nft-old`, `nft-rights`, `nft-unsupported`: it cannot work here, and never will.
-   * `nft-failed`: this time it did not; everything is loaded again.
+   * `nft-missing`, `nft-old`, `nft-rights`, `nft-unsupported`: it cannot work on this machine.
+   * `nft-failed`: a transaction failed; a full load follows.
    */
   readonly code: 'nft-missing' | 'nft-old' | 'nft-rights' | 'nft-unsupported' | 'nft-failed';
 

@@ -9,7 +9,7 @@ import { Nft } from './nft.ts';
 import { probe } from './probe.ts';
 import type { ProgramLine } from './program.ts';
 
-// A stand-in for nft: fails as it is told to, and writes down what it was asked.
+// A fake nft that fails on request and records its input.
 const stand = `
 const { appendFileSync } = require('node:fs');
 const [log, says, ...args] = process.argv.slice(2);
@@ -49,7 +49,7 @@ const program = (log: string, says = 'well'): ProgramLine => [
 const noted = async (log: string): Promise<readonly string[]> =>
   (await readFile(join(folder, log), 'utf8')).trim().split('\n');
 
-test('small transactions share one process, each a line; large ones have their own', async () => {
+test('runs small transactions in one process, and large ones in their own', async () => {
   await using nft = new Nft({ program: program('small') });
   await nft.run(['add table ip a', 'add chain ip a b']);
   await nft.run(['add table ip c']);
@@ -64,7 +64,7 @@ test('small transactions share one process, each a line; large ones have their o
   ]);
 });
 
-test('a refusal is told in nft’s words, and the next transaction has a new process', async () => {
+test('rejects with the output of nft, and starts a new process', async () => {
   let restarts = 0;
   await using nft = new Nft({ program: program('refuse'), onRestart: () => restarts++ });
   await assert.rejects(nft.run(['bad']), /nft refused a transaction: Error: Could not process rule: File exists bad/);
@@ -97,12 +97,12 @@ const refusals: readonly {
     name: 'without what is needed',
     given: () => program('un', 'unsupported'),
     code: 'nft-unsupported',
-    says: /IPv4 rules need \(Error: .*Not supported\): use Linux 5\.13/,
+    says: /does not support IPv4 rules \(Error: .*Not supported\): use Linux 5\.13/,
   },
 ];
 
 for (const { name, given, code, says } of refusals) {
-  test(`nftables ${name}: the reason, and what to do`, async () => {
+  test(`reports nftables ${name}, with the fix`, async () => {
     await assert.rejects(probe(given(), ['IPv4', 'IPv6']), (error: NftablesError) => {
       assert.equal(error.code, code);
       assert.match(error.message, says);
@@ -112,7 +112,7 @@ for (const { name, given, code, says } of refusals) {
   });
 }
 
-test('nftables that can do all is told nothing to keep', async () => {
+test('changes nothing while it probes nftables', async () => {
   await probe(program('well'), ['IPv4', 'IPv6']);
   assert.deepEqual(
     (await noted('well')).filter((line) => line.startsWith('start')),

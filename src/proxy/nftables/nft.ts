@@ -6,29 +6,29 @@ import { NftablesError } from './errors.ts';
 import type { ProgramLine } from './program.ts';
 import { runProgram } from './program.ts';
 
-/** Above this a transaction gets a process of its own, which costs 16 ms and reads any length. */
+/** Longer transactions use a process of their own, which costs 16 ms and accepts any length. */
 const longestLine = 256 * 1024;
-/** A process is replaced after so many transactions, before it grows. */
-const mostTransactions = 10_000;
+/** The process is replaced after this many transactions to bound its memory. */
+const maxTransactions = 10_000;
 const answerTimeoutMs = 10_000;
 const loadTimeoutMs = 120_000;
 
 /**
- * What is asked after each transaction, so that its end is noticed: it prints a line without looking at any rules. Every
- * `list`, even of tables, makes nft 1.0.6 read all elements of all tables first.
+ * Sent after each transaction to detect its end: prints a line without reading rules. Any `list`, even of tables, makes nft 1.0.6
+ * read all elements of all tables.
  */
 const acknowledge = 'describe meta mark';
 
-/** What to run. */
+/** The program to run. */
 export interface NftOptions {
   readonly program: ProgramLine;
-  /** Told whenever the lasting process is started again. */
+  /** Called when the process is restarted. */
   readonly onRestart?: () => void;
 }
 
 /**
- * Runs transactions: small ones through one `nft -i` that stays (0.23 ms each, against 16 ms for a process each time),
- * large ones through `nft -f -`. Each is made as a whole or not at all.
+ * Runs atomic transactions: small ones through one long-running `nft -i` (0.23 ms each, against 16 ms with a process each), large
+ * ones through `nft -f -`.
  */
 export class Nft implements AsyncDisposable {
   readonly #options: NftOptions;
@@ -39,7 +39,7 @@ export class Nft implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Makes one transaction. Rejects with a NftablesError, and then nothing of it was made. One at a time. */
+  /** Runs a transaction. If it rejects with a NftablesError, nothing was changed. Not concurrently. */
   async run(commands: readonly string[]): Promise<void> {
     if (commands.length === 0) return;
     const line = commands.join('; ');
@@ -54,13 +54,13 @@ export class Nft implements AsyncDisposable {
     }
   }
 
-  /** Makes one transaction of any size, in a process of its own. */
+  /** Runs a transaction of any size in a process of its own. */
   async load(commands: readonly string[]): Promise<void> {
     const { program } = this.#options;
     const input = `${commands.join('\n')}\n`;
     const { code, stderr } = await runProgram(program, ['-f', '-'], { input, timeoutMs: loadTimeoutMs });
     if (code === 'ENOENT') throw new NftablesError('nft-missing', `no program "${program[0]}": install nftables`);
-    if (code !== 0) throw failure(stderr === '' ? `it ended with ${String(code)} and said nothing` : stderr);
+    if (code !== 0) throw failure(stderr === '' ? `exit code ${String(code)} without output` : stderr);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,45 +80,45 @@ export class Nft implements AsyncDisposable {
   }
 }
 
-const failure = (said: string): NftablesError =>
+const failure = (output: string): NftablesError =>
   new NftablesError(
     'nft-failed',
-    `nft refused a transaction: ${said.trim().split('\n').slice(0, 3).join(' ').slice(0, 500)}`,
+    `nft refused a transaction: ${output.trim().split('\n').slice(0, 3).join(' ').slice(0, 500)}`,
   );
 
-/** One lasting process. It is of no use after a failure. */
+/** One `nft -i` process. It is not used after a failure. */
 class Session {
   readonly ended: Promise<void>;
   readonly #child: ChildProcessWithoutNullStreams;
   #transactions = 0;
-  #answer = '';
-  #complaint = '';
+  #stdout = '';
+  #stderr = '';
   #waiting: PromiseWithResolvers<void> | undefined;
 
   constructor({ program: [command, ...args] }: NftOptions) {
     this.#child = spawn(command, [...args, '-i'], { stdio: 'pipe' });
     const closed = Promise.withResolvers<void>();
     this.ended = closed.promise;
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#hearComplaint(text));
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#onStdout(text));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     this.#child.stdin.on('error', () => {});
     this.#child.on('error', (error) =>
       this.#fail(new NftablesError('nft-failed', 'nft did not start', { cause: error })),
     );
     this.#child.on('close', (code) => {
-      this.#fail(new NftablesError('nft-failed', `nft ended with ${String(code)}: ${this.#complaint}`));
+      this.#fail(new NftablesError('nft-failed', `nft ended with ${String(code)}: ${this.#stderr}`));
       closed.resolve();
     });
   }
 
   get isDone(): boolean {
-    return this.#transactions >= mostTransactions || this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return this.#transactions >= maxTransactions || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   async run(line: string): Promise<void> {
     this.#transactions++;
-    this.#answer = '';
-    this.#complaint = '';
+    this.#stdout = '';
+    this.#stderr = '';
     const waiting = Promise.withResolvers<void>();
     this.#waiting = waiting;
     const timer = setTimeout(
@@ -136,23 +136,23 @@ class Session {
 
   end(): void {
     this.#child.stdin.end();
-    // It has nothing to finish: a transaction is over when it was answered, and void when it was not.
+    // Nothing to finish: a transaction is complete when it was acknowledged.
     this.#child.kill('SIGKILL');
   }
 
-  #hear(text: string): void {
-    this.#answer += text;
-    if (!this.#answer.endsWith('\n')) return;
-    // What it complained about was written before the answer, and is read in the same turn of the loop at the latest.
+  #onStdout(text: string): void {
+    this.#stdout += text;
+    if (!this.#stdout.endsWith('\n')) return;
+    // Errors were written before the acknowledgement, and are read in the same turn of the event loop at the latest.
     setImmediate(() => {
-      if (this.#complaint === '') this.#waiting?.resolve();
+      if (this.#stderr === '') this.#waiting?.resolve();
     });
   }
 
-  #hearComplaint(text: string): void {
-    this.#complaint += text;
-    // The rest of the message is on its way.
-    setTimeout(() => this.#fail(failure(this.#complaint)), 5);
+  #onStderr(text: string): void {
+    this.#stderr += text;
+    // Wait for the rest of the message.
+    setTimeout(() => this.#fail(failure(this.#stderr)), 5);
   }
 
   #fail(error: NftablesError): void {

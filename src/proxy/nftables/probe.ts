@@ -1,6 +1,6 @@
-// Whether nftables can do here what the rules need; asked once, before anything is made.
+// Checks once at the start whether nftables supports what the rules need.
 import type { IpFamily } from '../../api/addresses.ts';
-import { nowhere } from '../routes/route.ts';
+import { unknownNetwork } from '../routes/route.ts';
 import type { Chain } from './chains.ts';
 import { chainName, chainRules } from './chains.ts';
 import { NftablesError } from './errors.ts';
@@ -8,37 +8,37 @@ import type { ProgramLine } from './program.ts';
 import { runProgram } from './program.ts';
 import { nftFamily, skeleton } from './skeleton.ts';
 
-const oldest = [1, 0, 1] as const;
+const minVersion = [1, 0, 1] as const;
 const timeoutMs = 10_000;
 
-/** Throws a NftablesError that says what is missing and what to do. Changes nothing. */
+/** Throws a NftablesError that names what is missing and the fix. Changes nothing. */
 export async function probe(program: ProgramLine, families: readonly IpFamily[]): Promise<void> {
   const { code, stdout } = await runProgram(program, ['--version'], { timeoutMs });
   if (code === 'ENOENT') {
     throw new NftablesError(
       'nft-missing',
-      `no program "${program[0]}": install nftables ${oldest.join('.')} or newer, or use --proxy-mode userspace`,
+      `no program "${program[0]}": install nftables ${minVersion.join('.')} or newer, or use --proxy-mode userspace`,
     );
   }
   const version = /v(\d+)\.(\d+)\.(\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   if (isOlder(version)) {
     throw new NftablesError(
       'nft-old',
-      `nftables is ${stdout.trim()}, which is too old: install ${oldest.join('.')} or newer, or use --proxy-mode userspace`,
+      `nftables is ${stdout.trim()}, which is too old: install ${minVersion.join('.')} or newer, or use --proxy-mode userspace`,
     );
   }
   for (const family of families) await tryRules(program, family);
 }
 
 function isOlder(version: readonly number[]): boolean {
-  for (const [index, wanted] of oldest.entries()) {
+  for (const [index, wanted] of minVersion.entries()) {
     const part = version[index] ?? 0;
     if (part !== wanted) return part < wanted;
   }
   return false;
 }
 
-/** Has the kernel check every kind of rule, on a table that is never made. */
+/** Makes the kernel check every kind of rule, without creating a table. */
 async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
   const table = 'fairlead-probe';
   const of = `${nftFamily(family)} ${table}`;
@@ -48,7 +48,7 @@ async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
     { type: 'sticky', protocol: 'sctp', count: 2, isNear: false, masquerades: false },
   ];
   const commands = [
-    ...skeleton(table, family, { ...nowhere, masqueradeAll: true }),
+    ...skeleton(table, family, { ...unknownNetwork, masqueradeAll: true }),
     ...chains.map((chain) => `add chain ${of} ${chainName(chain)}`),
     ...chains.flatMap((chain) => chainRules(chain, family).map((rule) => `add rule ${of} ${chainName(chain)} ${rule}`)),
   ];
@@ -64,6 +64,6 @@ async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
   const first = stderr.trim().split('\n').slice(0, 2).join(' ').slice(0, 300);
   throw new NftablesError(
     'nft-unsupported',
-    `this kernel or nft cannot do what ${family} rules need (${first}): use Linux 5.13 and nftables 1.0.1 or newer, or --proxy-mode userspace`,
+    `this kernel or nft does not support ${family} rules (${first}): use Linux 5.13 and nftables 1.0.1 or newer, or --proxy-mode userspace`,
   );
 }

@@ -20,14 +20,19 @@ const fateText = (fate: Fate): string =>
   typeof fate === 'string' ? fate : `${fate.to}${fate.isMasqueraded ? ' masqueraded' : ''}`;
 
 /** What the table says of a flow, in one line. */
-function decision(table: RoutingTable, flow: Flow, random: number, pinned?: Pick<Target, 'address' | 'port'>): string {
-  const verdict = decide(table, flow, { random: () => random, pinned });
+function decision(
+  table: RoutingTable,
+  flow: Flow,
+  random: number,
+  affinityTarget?: Pick<Target, 'address' | 'port'>,
+): string {
+  const verdict = decide(table, flow, { random: () => random, affinityTarget });
   if (verdict.type !== 'forward') return verdict.type;
   const { target, masquerade } = verdict;
   return fateText({ to: `${target.address} ${target.port}`, isMasqueraded: masquerade });
 }
 
-/** What nobody has. */
+/** An address without an owner. */
 const strangers = [
   { family: 'IPv4', address: '10.96.0.200', protocol: 'TCP', port: 80 },
   { family: 'IPv4', address: '10.96.0.1', protocol: 'TCP', port: 81 },
@@ -35,7 +40,7 @@ const strangers = [
   { family: 'IPv6', address: '2001:db8:ffff::9', protocol: 'UDP', port: 80 },
 ] as const;
 
-/** Every client connects to every frontend, and to what nobody has, with every number that could be drawn. */
+/** Connects every client to every frontend and to unused addresses, with every random number. */
 function compare(table: RoutingTable, kernels: ReadonlyMap<IpFamily, Kernel>): void {
   for (const { family, address, protocol, port } of [...table.routes.values(), ...strangers]) {
     const kernel = kernels.get(family);
@@ -82,7 +87,7 @@ class Trial {
     if (this.#pins().some(({ size }) => size > 0)) this.#comesBack(this.#slots.length - 1);
   }
 
-  /** A number that somebody else left in a packet is none of ours. */
+  /** Ignores a packet priority that another program has set. */
   ignoresForeignNumbers(): void {
     for (const key of this.#kernel.sets.get('alive')?.keys() ?? []) {
       this.#forget();
@@ -98,14 +103,14 @@ class Trial {
     const target = this.#targets.find((each) => each?.address === to && each.port === Number(port));
     if (target === undefined || target.stickySeconds === 0) {
       const remembered = this.#pins().flatMap((pins) => [...pins]);
-      assert.deepEqual(remembered, [], 'nobody is remembered who need not be');
+      assert.deepEqual(remembered, [], 'no unnecessary affinity entry');
       return;
     }
     for (const other of this.#slots) assert.equal(this.#pass(other), this.#decided(other, target));
   }
 
-  #decided(slot: number, pinned?: Target): string {
-    return decision(this.#table, this.#flow, (slot + 0.5) / this.#slots.length, pinned);
+  #decided(slot: number, affinityTarget?: Target): string {
+    return decision(this.#table, this.#flow, (slot + 0.5) / this.#slots.length, affinityTarget);
   }
 
   #pass(slot: number, priority = 0): string {
@@ -133,7 +138,7 @@ class Trial {
   }
 }
 
-test('rules and table decide alike about every client, address and port, after every change', () => {
+test('makes the same decisions as the table for all clients, addresses and ports, after every change', () => {
   const steps = fc.array(
     fc
       .record({
@@ -169,7 +174,7 @@ test('rules and table decide alike about every client, address and port, after e
   );
 });
 
-test('what is gone leaves nothing behind, and a full load drops chains that nothing leads to', () => {
+test('leaves no elements behind, and deletes unused chains in a full load', () => {
   fc.assert(
     fc.property(routesOfService(1), routesOfService(2), (first, second) => {
       for (const family of families) {
@@ -194,13 +199,13 @@ test('what is gone leaves nothing behind, and a full load drops chains that noth
   );
 });
 
-test('one endpoint more or less is a handful of elements, however many there are', () => {
+test('changes a constant number of elements when an endpoint is added or removed', () => {
   const targets = Array.from({ length: 1000 }, (_, index): Target => ({
     address: `10.1.${index >> 8}.${index & 255}`,
     port: 8080,
     weight: 1,
     stickySeconds: 0,
-    isHere: false,
+    isLocal: false,
   }));
   const route = (of: readonly Target[]) => ({
     owner: 'Service shop/web',

@@ -1,4 +1,4 @@
-// From routes to nft commands: all of them, or the difference. Nothing is ever read back from the kernel.
+// Turns routes into nft commands: a full load or a difference. Nothing is read back from the kernel.
 import type { IpFamily } from '../../api/addresses.ts';
 import type { RouteChange } from '../backend.ts';
 import type { NodeNetwork, Route } from '../routes/route.ts';
@@ -12,19 +12,19 @@ import { slotted } from './slots.ts';
 import type { Edit } from './steps.ts';
 import { inSteps, nameOf } from './steps.ts';
 
-/** Commands, each list made as a whole or not at all, one after the other. */
+/** Lists of commands, each an atomic transaction, to be run in order. */
 export type Transactions = readonly (readonly string[])[];
 
 /**
- * What a family's table holds, as far as it was told. `apply` gives the commands for a change and takes it as made; if
- * they fail, `full` gives those that make everything as it should be.
+ * The expected content of a family's table. `apply` returns the commands for a change and assumes that they succeed; if they
+ * fail, `full` returns the commands for a full load.
  */
 export class Ruleset {
   readonly family: IpFamily;
   readonly #of: string;
   readonly #table: string;
   readonly #routes = new Map<string, SlottedRoute>();
-  /** Set → member → how many routes have it. */
+  /** Set → element → number of its routes. */
   readonly #shared = new Map<SetName, Map<string, number>>();
   readonly #chains = new Set<string>();
 
@@ -35,8 +35,8 @@ export class Ruleset {
   }
 
   /**
-   * The commands for a change, as transactions to be made one after the other, some of them empty; always of the same number.
-   * Routes of the other family are none of its business.
+   * The commands for a change, always the same number of transactions, some of them empty. Routes of the other family are
+   * ignored.
    */
   apply(change: RouteChange): Transactions {
     const edit: Edit = { gone: [], come: [], shared: new Map() };
@@ -50,7 +50,7 @@ export class Ruleset {
       this.#put(key, slotted(route, this.#routes.get(key)), edit);
     }
     for (const key of removed.keys()) this.#put(key, undefined, edit);
-    this.#settleShared(edit);
+    this.#resolveShared(edit);
     const verdicts = new Set(edit.come.flatMap(({ value }) => value ?? []));
     const { first, gone, come, later } = inSteps(edit);
     return [
@@ -61,7 +61,7 @@ export class Ruleset {
     ];
   }
 
-  /** Takes these routes as all there are, without a command: `full` follows. */
+  /** Replaces all routes; `full` follows. */
   reset(routes: Iterable<Route>): void {
     const old = new Map(this.#routes);
     this.#routes.clear();
@@ -71,12 +71,12 @@ export class Ruleset {
     }
   }
 
-  /** The routes it was told of. */
+  /** All routes of the family. */
   *routes(): Iterable<Route> {
     for (const { route } of this.#routes.values()) yield route;
   }
 
-  /** The commands that make the whole table, of whatever there is. Chains that nothing leads to any more go. */
+  /** The commands of a full load, whatever the table contains. Unused chains are deleted. */
   full(network: NodeNetwork): readonly string[] {
     const stale = new Set(this.#chains);
     this.#chains.clear();
@@ -134,10 +134,10 @@ export class Ruleset {
 
   #share(element: Element, by: 1 | -1, { shared }: Edit): void {
     const now = this.#count(element, by);
-    if (!shared.has(nameOf(element))) shared.set(nameOf(element), { element, wasThere: now - by > 0 });
+    if (!shared.has(nameOf(element))) shared.set(nameOf(element), { element, existed: now - by > 0 });
   }
 
-  /** How many routes have a member of a shared set, after so many more or less. */
+  /** Changes the number of routes of a shared element, and returns it. */
   #count({ set, key }: Element, by: 1 | -1): number {
     const members = this.#shared.get(set) ?? new Map<string, number>();
     this.#shared.set(set, members);
@@ -147,15 +147,15 @@ export class Ruleset {
     return now;
   }
 
-  /** Shared members are judged at the end: one that went with a route and came with another was there all along. */
-  #settleShared({ shared, gone, come }: Edit): void {
-    for (const { element, wasThere } of shared.values()) {
-      const isThere = this.#shared.get(element.set)?.has(element.key) ?? false;
-      if (isThere !== wasThere) (isThere ? come : gone).push(element);
+  /** Adds shared elements to the edit at the end: one that was removed and added again has not changed. */
+  #resolveShared({ shared, gone, come }: Edit): void {
+    for (const { element, existed } of shared.values()) {
+      const exists = this.#shared.get(element.set)?.has(element.key) ?? false;
+      if (exists !== existed) (exists ? come : gone).push(element);
     }
   }
 
-  /** Chains that verdicts lead to and that are not there yet. They stay until everything is loaded again. */
+  /** Commands for chains that verdicts need and that do not exist yet. They stay until the next full load. */
   #newChains(verdicts: ReadonlySet<string>): readonly string[] {
     const made: string[] = [];
     const rules: string[] = [];

@@ -1,4 +1,4 @@
-// The fixed part of a family's table: its sets, maps and base chains. Only their elements change with Services.
+// The fixed part of a family's table: sets, maps and base chains. Only elements of sets and maps depend on Services.
 import type { IpFamily } from '../../api/addresses.ts';
 import { parseCidr, printCidr } from '../../api/addresses.ts';
 import { knowsPods } from '../routes/decide.ts';
@@ -7,22 +7,22 @@ import { disjoint } from '../routes/source-ranges.ts';
 import type { LayerFour } from './chains.ts';
 import { masqueradeMark, pinKeyType } from './chains.ts';
 
-/** What nft calls a family. */
+/** The family name of nft. */
 export const nftFamily = (family: IpFamily): 'ip' | 'ip6' => (family === 'IPv4' ? 'ip' : 'ip6');
 
 const protocols: readonly LayerFour[] = ['tcp', 'udp', 'sctp'];
-/** The most slots a frontend has in all; it only fixes the type of a key. */
+/** Determines the type of a key; a frontend has fewer slots. */
 const anySlot = 'numgen random mod 65536';
-/** How many clients are remembered, over all frontends of a protocol; more are drawn anew each time. */
-const mostPins = 262_144;
+/** Affinity entries of all frontends of a protocol; further clients have no affinity. */
+const maxAffinityEntries = 262_144;
 
-/** A set or map of the skeleton: its name, and how it is declared. */
+/** A declared set or map. */
 interface Declared {
   readonly name: string;
   readonly kind: 'set' | 'map';
   readonly declaration: string;
-  /** Kept over a reload: it holds what the kernel learned. */
-  readonly isLearned?: boolean;
+  /** Kept over a reload: the kernel adds its elements. */
+  readonly isDynamic?: boolean;
 }
 
 function declaredSets(family: IpFamily): readonly Declared[] {
@@ -44,20 +44,20 @@ function declaredSets(family: IpFamily): readonly Declared[] {
     ...['alive', 'alive-near'].map((name) => map(name, `${front} . classid : verdict`)),
     typed('draw', `${ip} daddr . meta l4proto . tcp dport . ${anySlot} : meta priority`),
     ...protocols.flatMap((protocol) => [
-      // nft 1.0.6 takes the port of one protocol for that of another as an error; hence a map each.
+      // nft 1.0.6 rejects a map for ports of several protocols, hence one for each.
       typed(`slots-${protocol}`, `${ip} daddr . ${protocol} dport . ${anySlot} : ${ip} daddr . ${protocol} dport`),
       map(`ids-${protocol}`, `${address} . inet_service . classid : ${address} . inet_service`),
       {
         name: `pins-${protocol}`,
         kind: 'map' as const,
-        declaration: `typeof ${pinKeyType(family, protocol)} : meta priority ; size ${mostPins} ; flags dynamic,timeout ;`,
-        isLearned: true,
+        declaration: `typeof ${pinKeyType(family, protocol)} : meta priority ; size ${maxAffinityEntries} ; flags dynamic,timeout ;`,
+        isDynamic: true,
       },
     ]),
   ];
 }
 
-/** Chains and their rules. Base chains have a hook. */
+/** A chain and its rules. Base chains have a hook. */
 interface DeclaredChain {
   readonly name: string;
   readonly hook?: string;
@@ -72,9 +72,9 @@ function declaredChains(family: IpFamily, network: NodeNetwork): readonly Declar
   const filter = (hook: string, priority: number): string => `type filter hook ${hook} priority ${priority} ;`;
   const nat = (hook: string, priority: number): string => `type nat hook ${hook} priority ${priority} ;`;
   return [
-    // Targets of jumps come first.
+    // Targets of jumps must come first.
     { name: 'refuse', rules: ['meta l4proto tcp reject with tcp reset', 'reject'] },
-    // Before anything is translated: who may not, and what has nobody behind it.
+    // Before translation: disallowed sources, and frontends without endpoints.
     { name: 'admit-near', rules: [`${front} vmap @refused-near`, `${front} vmap @refused`] },
     {
       name: 'admit',
@@ -85,7 +85,7 @@ function declaredChains(family: IpFamily, network: NodeNetwork): readonly Declar
         `${front} vmap @refused`,
       ],
     },
-    // What is still addressed to a cluster IP after translation has no such port.
+    // A packet that is still addressed to a cluster IP after translation has an undefined port.
     { name: 'undefined', rules: [`${ip} daddr @cluster-ips goto refuse`, `${ip} daddr @service-ranges drop`] },
     {
       name: 'translate',
@@ -109,14 +109,14 @@ function declaredChains(family: IpFamily, network: NodeNetwork): readonly Declar
       rules: [
         `ct status dnat ct original ${ip} daddr @sticky-ips meta priority set 0`,
         `meta mark and ${masqueradeMark} == ${masqueradeMark} meta mark set meta mark xor ${masqueradeMark} masquerade fully-random`,
-        // A client that is its own endpoint must not see its own address as its peer's.
+        // Hairpin: an endpoint that connects to itself must not see its own address as its peer's.
         `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
       ],
     },
   ];
 }
 
-/** Who reaches a cluster IP from outside gets this node's address: endpoints could not answer it past this node. */
+/** Masquerades clients outside this node that use cluster IPs, because endpoints could not reply to them past this node. */
 function clusterMasquerade(family: IpFamily, network: NodeNetwork): readonly string[] {
   const ip = nftFamily(family);
   const mark = `${ip} daddr @cluster-ips meta mark set meta mark or ${masqueradeMark}`;
@@ -124,7 +124,7 @@ function clusterMasquerade(family: IpFamily, network: NodeNetwork): readonly str
   return knowsPods(network, family) ? [`${ip} saddr != @pods ${mark}`] : [];
 }
 
-/** The commands that make the fixed part and empty it of all elements, whether or not it was there before. */
+/** The commands that create the fixed part, or empty an existing one. */
 export function skeleton(table: string, family: IpFamily, network: NodeNetwork): readonly string[] {
   const of = `${nftFamily(family)} ${table}`;
   const sets = declaredSets(family);
@@ -132,7 +132,7 @@ export function skeleton(table: string, family: IpFamily, network: NodeNetwork):
   return [
     `add table ${of}`,
     ...sets.map(({ kind, name, declaration }) => `add ${kind} ${of} ${name} { ${declaration} }`),
-    ...sets.filter(({ isLearned }) => isLearned !== true).map(({ kind, name }) => `flush ${kind} ${of} ${name}`),
+    ...sets.filter(({ isDynamic }) => isDynamic !== true).map(({ kind, name }) => `flush ${kind} ${of} ${name}`),
     ...chains.flatMap(({ name, hook }) => [
       `add chain ${of} ${name}${hook === undefined ? '' : ` { ${hook} policy accept ; }`}`,
       `flush chain ${of} ${name}`,

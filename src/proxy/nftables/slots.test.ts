@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import type { Target } from '../routes/route.ts';
 import { arrange } from './slots.ts';
 
-const target = (name: string): Target => ({ address: name, port: 80, weight: 1, stickySeconds: 0, isHere: false });
+const target = (name: string): Target => ({ address: name, port: 80, weight: 1, stickySeconds: 0, isLocal: false });
 const letters = (text: string): readonly string[] => text.split('');
 const arranged = (targets: string, old: string): string =>
   arrange(letters(targets).map(target), letters(old).map(target))
@@ -18,12 +18,12 @@ const cases = [
   { name: 'the last moves into the hole', targets: 'acd', old: 'abcd', want: 'adc' },
   { name: 'who is new takes the hole', targets: 'acx', old: 'abc', want: 'axc' },
   { name: 'weights are slots', targets: 'aabb', old: 'ab', want: 'abba' },
-  { name: 'nobody is left', targets: '', old: 'ab', want: '' },
+  { name: 'all targets removed', targets: '', old: 'ab', want: '' },
 ];
 
 for (const { name, targets, old, want } of cases) test(name, () => assert.equal(arranged(targets, old), want));
 
-test('every target has its slots, and who stays stays where it can', () => {
+test('assigns slots to all targets, and keeps existing ones', () => {
   const some = fc.array(fc.constantFrom(...letters('abcdefgh')), { maxLength: 12 }).map((all) => all.join(''));
   fc.assert(
     fc.property(some, some, (targets, old) => {

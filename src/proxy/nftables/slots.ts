@@ -3,7 +3,7 @@ import { targetKey } from '../routes/route.ts';
 import type { SlottedRoute, Slots } from './elements.ts';
 import { nearOffset } from './chains.ts';
 
-/** A route with slots that differ as little as can be from those it had. */
+/** Assigns slots to a route with as few changes as possible. */
 export function slotted(route: Route, old?: SlottedRoute): SlottedRoute {
   return {
     route,
@@ -12,7 +12,7 @@ export function slotted(route: Route, old?: SlottedRoute): SlottedRoute {
   };
 }
 
-/** Each target as often as it weighs. What does not fit is left out: no list in Kubernetes comes near. */
+/** Each target once per weight, up to the maximum number of slots, which no list in Kubernetes reaches. */
 function targetsIn(action: Action | undefined): Slots {
   if (action?.type !== 'forward') return [];
   const { targets } = action;
@@ -22,8 +22,8 @@ function targetsIn(action: Action | undefined): Slots {
 }
 
 /**
- * Puts targets into slots: who stays keeps its slot, who is new takes one that became free, and where slots are left
- * over the last ones move up. One target more or less is one or two slots written, whatever the length.
+ * Assigns targets to slots: existing targets keep their slots, new ones take free slots, and the last ones fill gaps. Adding or
+ * removing a target changes one or two slots.
  */
 export function arrange(targets: Slots, old: Slots): Slots {
   if (old.length === 0) return targets;

@@ -68,7 +68,7 @@ function tableWith(routes: readonly Route[]): RoutingTable {
   return table;
 }
 
-test('a packet that passes while rules change, or are loaded after that, is sent to somebody of before or after', () => {
+test('sends packets during a change to old or new targets only', () => {
   const changes = fc.record({ before: routesOfService(1), after: routesOfService(1), draw: fc.nat({ max: 3 }) });
   fc.assert(
     fc.property(changes, ({ before, after, draw }) => {
@@ -93,14 +93,14 @@ test('a packet that passes while rules change, or are loaded after that, is sent
   );
 });
 
-test('ranges of sources come with the question for them, change at once, and go after it', () => {
+test('adds source ranges with their restriction, changes them in one transaction, and removes them after it', () => {
   const front = '203.0.113.1 . tcp . 80';
-  const asked: Element = { set: 'restricted', key: front };
+  const restricted: Element = { set: 'restricted', key: front };
   const range = (text: string): Element => ({ set: 'allowed', key: `${front} . ${text}` });
   const [wide, half] = [range('10.0.0.0/8'), range('10.0.0.0/9')];
   const nothing = { first: [], gone: [], come: [], later: [] };
-  assert.deepEqual(inSteps({ gone: [], come: [asked, wide] }), { ...nothing, first: [asked, wide] });
+  assert.deepEqual(inSteps({ gone: [], come: [restricted, wide] }), { ...nothing, first: [restricted, wide] });
   // They overlap: never both.
   assert.deepEqual(inSteps({ gone: [wide], come: [half] }), { ...nothing, gone: [wide], come: [half] });
-  assert.deepEqual(inSteps({ gone: [asked, half], come: [] }), { ...nothing, gone: [asked], later: [half] });
+  assert.deepEqual(inSteps({ gone: [restricted, half], come: [] }), { ...nothing, gone: [restricted], later: [half] });
 });

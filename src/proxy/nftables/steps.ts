@@ -1,17 +1,17 @@
-// The order in which a change is made, so that no packet finds half of it. One that passes while a transaction is committed
-// sees rules of before it, elements of before it as far as it has looked, and from then on elements of after it. So what is
-// asked first is there first, and what nothing leads to any more goes when no such packet is left.
+// Orders a change so that no packet sees an inconsistent part of it. A packet that passes during a commit sees the old rules, and
+// old or new elements depending on when it reaches a map. So elements that others lead to are added before those that lead to
+// them, and removed after them.
 import type { Element, SetName } from './elements.ts';
 
-/** What comes and what goes. */
+/** Added and removed elements. */
 export interface Edit {
   readonly gone: Element[];
   readonly come: Element[];
-  /** Members of shared sets that some route touched, and whether they were there before. */
-  readonly shared: Map<string, { readonly element: Element; readonly wasThere: boolean }>;
+  /** Shared elements that a route changed, and whether they existed before. */
+  readonly shared: Map<string, { readonly element: Element; readonly existed: boolean }>;
 }
 
-/** An edit in the order in which it is made, in three transactions: `gone` and `come` are one. */
+/** An edit in three transactions; `gone` and `come` are one. */
 export interface Steps {
   readonly first: readonly Element[];
   readonly gone: readonly Element[];
@@ -19,10 +19,10 @@ export interface Steps {
   readonly later: readonly Element[];
 }
 
-/** How an element is called; one that comes in the place of another has its name. */
+/** The name of an element; an element that replaces another has the same. */
 export const nameOf = ({ set, key }: Element): string => `${set} ${key}`;
 
-/** Sets that are looked up after something else has led there. */
+/** Sets that are looked up after another set matched. */
 const followedSets: ReadonlySet<SetName> = new Set([
   'slots-tcp',
   'slots-udp',
@@ -35,10 +35,10 @@ const followedSets: ReadonlySet<SetName> = new Set([
   'sticky-ips',
 ]);
 
-/** Sets that are asked about clients on this node before others are about everybody. */
+/** Sets for clients on this node, which are looked up before those for all clients. */
 const nearSets: ReadonlySet<SetName> = new Set(['refused-near', 'near-pods', 'near-node']);
 
-/** Puts an edit in order. What is new for clients on this node comes first, with all that it leads to. */
+/** Orders an edit. New elements for clients on this node come first, with all elements that they lead to. */
 export function inSteps({ gone, come }: Pick<Edit, 'gone' | 'come'>): Steps {
   const [leaving, coming] = [new Set(gone.map(nameOf)), new Set(come.map(nameOf))];
   const isNew = (element: Element): boolean => !leaving.has(nameOf(element));
@@ -61,8 +61,8 @@ export function inSteps({ gone, come }: Pick<Edit, 'gone' | 'come'>): Steps {
 }
 
 /**
- * The name of the question whether the sources of a frontend are restricted, for what belongs to it. Ranges come with it and go
- * after it; while it stays they change at once, since they must not overlap.
+ * The name of the element that restricts the sources of a frontend. Ranges are added with it and removed after it; while it stays,
+ * they change in one transaction, because they must not overlap.
  */
 function restriction({ set, key }: Element): string {
   if (set !== 'allowed' && set !== 'restricted') return '';

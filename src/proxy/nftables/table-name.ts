@@ -1,5 +1,5 @@
-/** The table of each family that a proxy has unless it is told another. */
+/** The default table in each family. */
 export const defaultTableName = 'fairlead-proxy';
 
-/** Whether a table may have a name. */
+/** Whether a table name is valid. */
 export const isTableName = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);

@@ -1,17 +1,17 @@
-// From chosen endpoints to what becomes of connections.
+// Turns selected endpoints into actions.
 import type { Candidate } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 import type { Action, Target } from './route.ts';
 import { targetKey } from './route.ts';
 import type { Selection } from './selection.ts';
 
-/** How long clients stay with an endpoint, by the cluster the endpoint is in. */
+/** The affinity timeout by the source cluster of an endpoint; 0: no affinity. */
 export type Stickiness = (cluster: string | undefined) => number;
 
 /** The default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const defaultStickySeconds = 10_800;
 
-/** The time that session affinity asks for; 0 without it. */
+/** The timeout of session affinity; 0 without it. */
 export function stickySeconds(spec: {
   readonly sessionAffinity?: string | undefined;
   readonly sessionAffinityConfig?:
@@ -22,7 +22,7 @@ export function stickySeconds(spec: {
   return spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultStickySeconds;
 }
 
-/** What becomes of connections under each policy. The lists are made once and shared by all routes of a port. */
+/** The action under each traffic policy. Target lists are shared by all routes of a port. */
 export interface PolicyActions {
   readonly Cluster: Action;
   readonly Local: Action;
@@ -34,7 +34,7 @@ export function actionsFor(selection: Selection, node: ThisNode, sticky: Stickin
     candidates.map((candidate) => targetOf(candidate, node, sticky)).sort(byTarget);
   return {
     Cluster: forward(targets(selection.cluster), { type: 'reject' }),
-    // Somebody else has endpoints: silence makes load balancers and clients go there.
+    // Other nodes have endpoints: without a reply, load balancers and clients try those.
     Local: forward(targets(selection.local), { type: selection.hasAny ? 'drop' : 'reject' }),
   };
 }
@@ -43,14 +43,14 @@ const forward = (targets: readonly Target[], otherwise: Action): Action =>
   targets.length === 0 ? otherwise : { type: 'forward', targets };
 
 function targetOf({ address, port, nodeName, cluster }: Candidate, node: ThisNode, sticky: Stickiness): Target {
-  const isHere = nodeName === undefined || nodeName === node.name;
-  return { address, port, weight: 1, stickySeconds: sticky(cluster), isHere };
+  const isLocal = nodeName === undefined || nodeName === node.name;
+  return { address, port, weight: 1, stickySeconds: sticky(cluster), isLocal };
 }
 
 /** An order that does not depend on the order of slices, so that equal routes are equal. */
 const byTarget = (a: Target, b: Target): number =>
   a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port;
 
-/** Who may go on answering flows that exist: traffic policies and topology are about new ones. */
+/** Endpoints whose existing flows may continue: traffic policies and topology apply to new ones only. */
 export const servingOf = ({ candidates }: Selection): ReadonlySet<string> =>
   new Set(candidates.filter(({ ready, serving }) => ready || serving).map(targetKey));

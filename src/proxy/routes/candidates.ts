@@ -1,4 +1,4 @@
-// The endpoints that slices offer for one port, before anybody is chosen.
+// The endpoints of slices for one port, before selection.
 import { isReady, isServing, isTerminating, portNumberIn } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalText, parseAddress } from '../../api/addresses.ts';
@@ -7,13 +7,13 @@ import { headlessLabel } from '../../api/kinds/discovery/endpointslice/labels.ts
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 
-/** An endpoint that could be used, and everything that decides whether it is. */
+/** An endpoint and everything that selection depends on. */
 export interface Candidate {
   readonly address: string;
   readonly port: number;
   readonly nodeName: string | undefined;
   readonly ready: boolean;
-  /** Able to answer; only of interest while it terminates. */
+  /** Whether it still serves; only relevant while it is terminating. */
   readonly serving: boolean;
   readonly terminating: boolean;
   /** The cluster its slice comes from; undefined: this one. */
@@ -22,17 +22,17 @@ export interface Candidate {
   readonly slice: EndpointSlice;
 }
 
-/** What to look for in slices. */
+/** The port to look for in slices. */
 export interface Wanted {
   readonly family: IpFamily;
   /** The name of the port, empty if it has none; slices use the same. */
   readonly portName: string;
   readonly protocol: Protocol;
-  /** Clusters whose endpoints count as ready, ready or not (MCS-134). */
+  /** Clusters whose endpoints all count as ready (MCS-134). */
   readonly publishNotReady?: ReadonlySet<string>;
 }
 
-/** The endpoints for one port and family. An address and port in several slices counts once, at its best. */
+/** The endpoints for one port and family. Of duplicates in several slices, the most useful one counts. */
 export function candidatesIn(slices: readonly EndpointSlice[], wanted: Wanted): readonly Candidate[] {
   const found = new Map<string, Candidate>();
   for (const slice of slices) {
@@ -44,7 +44,7 @@ export function candidatesIn(slices: readonly EndpointSlice[], wanted: Wanted): 
       if (candidate === undefined) continue;
       const key = `${candidate.address} ${port}`;
       const other = found.get(key);
-      if (other === undefined || standing(candidate) > standing(other)) found.set(key, candidate);
+      if (other === undefined || usefulness(candidate) > usefulness(other)) found.set(key, candidate);
     }
   }
   return [...found.values()];
@@ -54,7 +54,7 @@ function candidateOf(
   endpoint: Endpoint,
   { slice, port, wanted }: { readonly slice: EndpointSlice; readonly port: number; readonly wanted: Wanted },
 ): Candidate | undefined {
-  // All addresses of an endpoint are the same endpoint: the first stands for it, as everywhere in Kubernetes.
+  // All addresses of an endpoint are equivalent: as in Kubernetes, the first is used.
   const text = endpoint.addresses?.[0] ?? '';
   const parsed = parseAddress(text);
   if (parsed?.family !== wanted.family) return undefined;
@@ -73,8 +73,8 @@ function candidateOf(
   };
 }
 
-/** How useful: ready, else still answering, else of no use. */
-const standing = (candidate: Candidate): number => (candidate.ready ? 2 : isFallback(candidate) ? 1 : 0);
+/** Ready is best, then terminating and serving. */
+const usefulness = (candidate: Candidate): number => (candidate.ready ? 2 : isFallback(candidate) ? 1 : 0);
 
-/** Whether it is used when nobody is ready (KEP-1669). */
+/** Whether it is used if no endpoint is ready (KEP-1669). */
 export const isFallback = ({ serving, terminating }: Candidate): boolean => serving && terminating;

@@ -1,12 +1,12 @@
-// What is reported about a claim that another owner displaces.
+// Describes claims that another owner displaces.
 import { objectText } from '../../api/text.ts';
 import type { RouteProblem } from '../backend.ts';
 import type { Route } from './route.ts';
 import { placeText, routeKey } from './route.ts';
-import type { Basis } from './standing.ts';
-import { basisText } from './standing.ts';
+import type { Basis } from './precedence.ts';
+import { basisText } from './precedence.ts';
 
-/** A route that an owner claims and does not get. */
+/** A route that an owner claims and another owner has. */
 export interface RouteConflict extends Pick<Route, 'address' | 'protocol' | 'port'> {
   readonly loser: string;
   readonly winner: string;

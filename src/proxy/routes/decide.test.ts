@@ -44,14 +44,14 @@ const cases: readonly {
   { name: 'others do not', source: outsider, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
   { name: 'nor does the node', source: self, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
   {
-    name: 'nobody does where that is asked for',
+    name: 'masqueradeAll masquerades all',
     source: pod,
     to: '10.96.0.10',
     around: { masqueradeAll: true },
     want: '10.1.1.1 masqueraded',
   },
   {
-    name: 'all do where Pods cannot be told from others',
+    name: 'keeps the source of all clients if Pod ranges are unknown',
     source: outsider,
     to: '10.96.0.10',
     around: { podRanges: [] },
@@ -74,7 +74,7 @@ const cases: readonly {
     port: 81,
     want: 'reject',
   },
-  { name: 'a virtual address that nobody has is silent', source: pod, to: '10.96.0.99', want: 'drop' },
+  { name: 'drops packets to an unused virtual address', source: pod, to: '10.96.0.99', want: 'drop' },
   { name: 'other addresses are none of ours', source: pod, to: '203.0.113.5', port: 81, want: 'pass' },
 ];
 
@@ -90,10 +90,10 @@ const target = (address: string, weight: number, stickySeconds = 0): Target => (
   port: 80,
   weight,
   stickySeconds,
-  isHere: false,
+  isLocal: false,
 });
 
-test('targets are drawn by weight', () => {
+test('draws targets by weight', () => {
   const targets = [target('a', 1), target('b', 3)];
   const drawn = [0, 0.249, 0.25, 0.999].map((number) => choose(targets, { random: () => number }).address);
   assert.deepEqual(
@@ -102,11 +102,11 @@ test('targets are drawn by weight', () => {
   );
 });
 
-test('MCS-131 a client comes back to a target that remembers, and to no other', () => {
+test('MCS-131 honors affinity only for targets with affinity', () => {
   const targets = [target('a', 1, 60), target('b', 1)];
-  const pinned = (address: string): string =>
-    choose(targets, { random: () => 0.9, pinned: { address, port: 80 } }).address;
-  assert.equal(pinned('a'), 'a');
-  assert.equal(choose(targets, { random: () => 0, pinned: { address: 'b', port: 80 } }).address, 'a');
-  assert.equal(pinned('gone'), 'b');
+  const affinityTarget = (address: string): string =>
+    choose(targets, { random: () => 0.9, affinityTarget: { address, port: 80 } }).address;
+  assert.equal(affinityTarget('a'), 'a');
+  assert.equal(choose(targets, { random: () => 0, affinityTarget: { address: 'b', port: 80 } }).address, 'a');
+  assert.equal(affinityTarget('gone'), 'b');
 });

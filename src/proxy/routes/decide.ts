@@ -1,11 +1,11 @@
-// What becomes of a connection, by the table alone. Listeners ask it; the rules of nftables are compared with it.
+// Decides about a connection by the routing table alone. Listeners call it; tests compare the rules of nftables with it.
 import type { Address, IpFamily } from '../../api/addresses.ts';
 import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { Action, Masquerade, NodeNetwork, Route, Target } from './route.ts';
 import { routeKey } from './route.ts';
 
-/** A connection that begins. */
+/** A new connection. */
 export interface Flow {
   /** Canonical text, as `address`. */
   readonly source: string;
@@ -14,91 +14,92 @@ export interface Flow {
   readonly port: number;
 }
 
-/** Where somebody is who connects: in a Pod of this node, on the node itself, or elsewhere. */
+/** The origin of a client: a Pod of this node, the node itself, or elsewhere. */
 export type Origin = 'pod' | 'node' | 'elsewhere';
 
-/** What becomes of it. `pass`: it is none of ours. */
+/** The decision. `pass`: the address is not a virtual address. */
 export type Verdict =
   | {
       readonly type: 'forward';
       readonly route: Route;
       readonly target: Target;
       readonly masquerade: boolean;
-      /** Remember the target for this client and route so long; 0: do not, and forget what was remembered. */
-      readonly pinSeconds: number;
+      /** The affinity timeout of the target; 0: no affinity, and an existing entry is removed. */
+      readonly affinitySeconds: number;
     }
   | { readonly type: 'reject' | 'drop' | 'pass'; readonly route?: Route };
 
-/** What a decision may draw on. */
-export interface Circumstances {
+/** Other inputs of a decision. */
+export interface DecisionInput {
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** The target this client was sent to through this route, if that was remembered and has not expired. */
-  readonly pinned?: Pick<Target, 'address' | 'port'> | undefined;
+  /** The target in the client's unexpired affinity entry for this route. */
+  readonly affinityTarget?: Pick<Target, 'address' | 'port'> | undefined;
 }
 
-/** A table that can be asked; see table.ts. */
+/** What decisions read; see table.ts. */
 export interface DecisionTable {
   /** By `routeKey`. */
   readonly routes: ReadonlyMap<string, Route>;
   readonly network: NodeNetwork;
-  /** Whether an address is a cluster IP of anybody: ports of it that nobody has are refused. */
+  /** Whether an address is a cluster IP: connections to its other ports are rejected. */
   isClusterIp(address: string): boolean;
 }
 
 /** Decides about one connection. */
-export function decide(table: DecisionTable, flow: Flow, circumstances: Circumstances): Verdict {
+export function decide(table: DecisionTable, flow: Flow, input: DecisionInput): Verdict {
   const route = table.routes.get(routeKey(flow));
   if (route === undefined) return { type: unrouted(table, flow) };
   if (!admits(route, flow.source)) return { type: 'drop', route };
   const origin = originOf(table.network, flow);
   const { action, masquerade } = rulesFor(route, origin);
   if (action.type !== 'forward') return { type: action.type, route };
-  const target = choose(action.targets, circumstances);
-  // Nobody but an endpoint of this node can call itself through this node.
-  const isHairpin = target.isHere && target.address === flow.source;
+  const target = choose(action.targets, input);
+  // Only an endpoint of this node can connect to itself through this node.
+  const isHairpin = target.isLocal && target.address === flow.source;
   return {
     type: 'forward',
     route,
     target,
     masquerade: isHairpin || isMasqueraded(masquerade, { route, origin, network: table.network }),
-    pinSeconds: target.stickySeconds,
+    affinitySeconds: target.stickySeconds,
   };
 }
 
-/** What holds for clients at a place. */
+/** The action and masquerading for clients of an origin. */
 export function rulesFor(route: Route, origin: Origin): { readonly action: Action; readonly masquerade: Masquerade } {
   return origin === 'elsewhere' ? route : (route.near ?? route);
 }
 
-/** Whether the sources of a route include a client. */
+/** Whether the source ranges of a route include a client. */
 export function admits({ sources }: Route, source: string): boolean {
   if (sources === undefined) return true;
   const address = parseAddress(source);
   return address !== undefined && isInAny(sources, address);
 }
 
-/** Where a client is. */
+/** The origin of a client. */
 export function originOf(
   { podRanges, addresses }: NodeNetwork,
   { source, address }: Pick<Flow, 'source' | 'address'>,
 ): Origin {
-  // Where the kernel has virtual addresses for its own, a client of this machine calls one from that very address.
+  // If virtual addresses are local to the kernel, a client of this machine connects from the virtual address itself.
   if (source === address) return 'node';
   const parsed = parseAddress(source);
   if (parsed !== undefined && isInAny(podRanges, parsed)) return 'pod';
   return addresses.has(source) || isLoopback(source) ? 'node' : 'elsewhere';
 }
 
-/** Whether an address is one that a machine has without being told, and that nobody else can have. */
+/** Whether an address is a loopback address. */
 export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
-/** The target of one draw: the pinned one while it is still a target that remembers, else any, by weight. */
-export function choose(targets: readonly Target[], { random, pinned }: Circumstances): Target {
+/** The affinity target while it is still a target with affinity; otherwise a random target by weight. */
+export function choose(targets: readonly Target[], { random, affinityTarget }: DecisionInput): Target {
   const kept =
-    pinned &&
+    affinityTarget &&
     targets.find(
-      ({ address, port, stickySeconds }) => stickySeconds > 0 && address === pinned.address && port === pinned.port,
+      ({ address, port, stickySeconds }) =>
+        stickySeconds > 0 && address === affinityTarget.address && port === affinityTarget.port,
     );
   if (kept !== undefined) return kept;
   let left = Math.floor(random() * targets.reduce((sum, { weight }) => sum + weight, 0));
@@ -115,11 +116,11 @@ function isMasqueraded(
 ): boolean {
   if (masquerade === 'always' || (route.kind === 'clusterIP' && network.masqueradeAll)) return true;
   if (masquerade === 'never' || origin === 'pod') return false;
-  // Where no Pod can be told from anybody else, a cluster IP keeps the client's address: most clients are Pods.
+  // If the Pod ranges are unknown, cluster IPs keep the client's address: most clients are Pods.
   return route.kind !== 'clusterIP' || knowsPods(network, route.family);
 }
 
-/** Whether Pods of this node can be told by their address, in a family. */
+/** Whether the Pod ranges of this node are known in a family. */
 export const knowsPods = ({ podRanges }: NodeNetwork, family: IpFamily): boolean =>
   podRanges.some((range) => parseCidr(range)?.family === family);
 

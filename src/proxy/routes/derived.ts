@@ -4,14 +4,14 @@ import type { RouteConflict } from './conflict.ts';
 import { importOwner } from './import.ts';
 import { keyOfOwner } from './service.ts';
 
-/** Whether an import and the Service that stands for it want one address: both lead to the same, and nobody misses it. */
+/** Whether a conflict is between an import and its derived Service: both have the same endpoints, so it is harmless. */
 export function isOfOneImport(
   { winner, loser }: Pick<RouteConflict, 'winner' | 'loser'>,
   serviceOf: (key: string) => Service | undefined,
 ): boolean {
-  const standsFor = (owner: string, other: string): boolean => {
+  const isDerivedFrom = (owner: string, other: string): boolean => {
     const from = serviceOf(keyOfOwner(owner))?.metadata.annotations?.[derivedFromAnnotation];
     return from !== undefined && other === importOwner(from);
   };
-  return standsFor(winner, loser) || standsFor(loser, winner);
+  return isDerivedFrom(winner, loser) || isDerivedFrom(loser, winner);
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { healthCheckOf } from './health-check.ts';
 import { endpoint, node, service, slice } from './testing/objects.ts';
 
-test('a health check counts the ready endpoints of this node, once each', () => {
+test('counts the ready endpoints on this node once each', () => {
   const given = service({
     type: 'LoadBalancer',
     externalTrafficPolicy: 'Local',

@@ -1,11 +1,11 @@
-// What a load balancer asks of a node before it sends anything there.
+// The health check of a node that load balancers send.
 import { familyOf } from '../../api/addresses.ts';
 import { keyOf } from '../../client/key.ts';
 import { isLocal } from './selection.ts';
 import type { ServiceInput } from './service.ts';
 import { clusterAddresses, selectForPort, serviceOwner } from './service.ts';
 
-/** What a load balancer asks at a node port: how many ready endpoints are on this node. */
+/** The health check of a Service at its node port: the number of ready endpoints on this node. */
 export interface HealthCheck {
   readonly owner: string;
   readonly namespace: string;
@@ -14,17 +14,17 @@ export interface HealthCheck {
   readonly localEndpoints: number;
 }
 
-/** The health check of a Service; undefined if it has none. Endpoints that terminate do not count: that is its point. */
+/** The health check of a Service; undefined if it has none. Terminating endpoints do not count, so that load balancers move on. */
 export function healthCheckOf({ service, slices, node }: Omit<ServiceInput, 'options'>): HealthCheck | undefined {
   const { spec, metadata } = service;
   if (spec.type !== 'LoadBalancer' || spec.externalTrafficPolicy !== 'Local' || !spec.healthCheckNodePort) {
     return undefined;
   }
-  const here = new Set<string>();
+  const local = new Set<string>();
   for (const address of clusterAddresses(spec)) {
     for (const port of spec.ports ?? []) {
       const { candidates } = selectForPort(port, familyOf(address) ?? 'IPv4', { slices, node });
-      for (const each of candidates) if (each.ready && isLocal(each, node)) here.add(each.address);
+      for (const each of candidates) if (each.ready && isLocal(each, node)) local.add(each.address);
     }
   }
   return {
@@ -32,6 +32,6 @@ export function healthCheckOf({ service, slices, node }: Omit<ServiceInput, 'opt
     namespace: metadata.namespace ?? '',
     name: metadata.name ?? '',
     port: spec.healthCheckNodePort,
-    localEndpoints: here.size,
+    localEndpoints: local.size,
   };
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { actionText, endpoint, node, service, slice } from './testing/objects.ts';
 import { routesOf } from './routes.ts';
 
-test('endpoints that do not answer a load balancer get nothing of its traffic, unless none does', () => {
+test('excludes endpoints with failing health checks from traffic of load balancers, unless all fail', () => {
   const used = (unhealthy: string): readonly string[] => {
     const annotations = { 'loadbalancer.fairlead.dev/unhealthy-endpoints': unhealthy };
     const given = service({ type: 'LoadBalancer' }, { ingress: [{ ip: '203.0.113.5' }], annotations });

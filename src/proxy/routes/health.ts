@@ -3,8 +3,8 @@ import { endpointText, unhealthyEndpoints } from '../../api/kinds/core/service/f
 import type { Candidate } from './candidates.ts';
 
 /**
- * The endpoints that traffic of a load balancer goes to: all but those that it found not to answer. Where that leaves
- * nobody who is ready all are used, as clouds do: a check that fails everywhere says more about the check.
+ * The endpoints for traffic of a load balancer: all but those whose health check fails. If no ready endpoint passes, all are used,
+ * as clouds do: a check that fails everywhere is probably wrong.
  */
 export function healthyAmong(
   candidates: readonly Candidate[],
@@ -17,10 +17,10 @@ export function healthyAmong(
   return healthy.length < candidates.length && healthy.some(({ ready }) => ready) ? healthy : candidates;
 }
 
-/** What a load balancer's checks of an endpoint come to, in words; undefined: they found nothing. */
+/** Describes a failing health check of an endpoint; undefined if it does not fail. */
 export function healthNote(of: {
   readonly candidate: Candidate;
-  /** All of the port. */
+  /** All candidates of the port. */
   readonly among: readonly Candidate[];
   readonly service: Service;
   readonly protocol: Protocol;
@@ -28,6 +28,6 @@ export function healthNote(of: {
   const { candidate, among, service, protocol } = of;
   const { address, port } = candidate;
   if (!unhealthyEndpoints(service).has(endpointText(address, port, protocol))) return undefined;
-  const isLeftOut = !healthyAmong(among, service, protocol).includes(candidate);
-  return `it does not answer the load balancer${isLeftOut ? '' : ', and nobody ready does'}`;
+  const isExcluded = !healthyAmong(among, service, protocol).includes(candidate);
+  return `it does not answer the load balancer${isExcluded ? '' : ', and nobody ready does'}`;
 }

@@ -67,7 +67,7 @@ const cases: readonly { readonly name: string; readonly given: Given; readonly w
     want: '10.2.0.1:8080 10.3.0.1:9090',
   },
   {
-    name: 'MCS-133 hard keys without a match leave a cluster with nobody, and the others as they are',
+    name: 'MCS-133 uses no endpoint of a cluster whose required keys do not match',
     given: { imported: withKeys([zone], [zone]) },
     want: '10.2.0.1:8080',
   },
@@ -77,17 +77,17 @@ const cases: readonly { readonly name: string; readonly given: Given; readonly w
     want: '10.2.0.1:8080',
   },
   {
-    name: 'MCS-132 a star is everybody',
+    name: 'MCS-132 matches all endpoints with a star',
     given: { imported: withKeys([host, '*'], ['*']) },
     want: all,
   },
   {
-    name: 'MCS-132 keys that match nowhere refuse',
+    name: 'MCS-132 keys that match unknownNetwork refuse',
     given: { imported: withKeys([host], [host]) },
     want: 'reject',
   },
   {
-    name: 'MCS-132 on a node without labels hard keys match nobody, a star everybody',
+    name: 'MCS-132 matches no endpoint on a node without labels, all with a star',
     given: { imported: withKeys([zone, '*'], [zone]), node: { ...node, labels: undefined } },
     want: '10.2.0.1:8080 10.2.0.2:8080',
   },
@@ -146,7 +146,7 @@ for (const { name, given, want } of cases) {
   });
 }
 
-test('MCS-134 endpoints that are not ready are used where their own cluster publishes them', () => {
+test('MCS-134 uses endpoints that are not ready if their cluster publishes them', () => {
   const half = (cluster: string, address: string): EndpointSlice =>
     slice([endpoint(address, { state: 'not-ready' })], { cluster });
   const given = { imported: imported({ clusters: [{ cluster: 'east', publishNotReadyAddresses: true }] }) };
@@ -154,7 +154,7 @@ test('MCS-134 endpoints that are not ready are used where their own cluster publ
   assert.equal(actionText(route?.action), '10.2.0.1:8080');
 });
 
-test('MCS-131 affinity is that of the cluster an endpoint is in; ServiceImports have one for all', () => {
+test('MCS-131 uses the affinity of the source cluster; ServiceImports have one for all', () => {
   const sticky = (given: Given): readonly number[] => {
     const [route] = routes(given, [east, west]);
     return route?.action.type === 'forward' ? route.action.targets.map(({ stickySeconds }) => stickySeconds) : [];
@@ -171,13 +171,13 @@ test('MCS-131 affinity is that of the cluster an endpoint is in; ServiceImports 
   assert.deepEqual(sticky({ serviceImport: serviceImport({ sessionAffinity: 'ClientIP' }) }), [10_800, 10_800, 10_800]);
 });
 
-test('headless imports, and imports without an address, have no routes', () => {
+test('creates no routes for headless imports and imports without an address', () => {
   const { ip: _ip, ...spec } = imported().spec ?? {};
   assert.deepEqual(routes({ imported: { metadata, spec } }, [east]), []);
   assert.deepEqual(routes({ serviceImport: serviceImport({ type: 'Headless' }) }, [east]), []);
 });
 
-test('a node of another cluster with the same name is another node', () => {
+test('tells nodes with the same name in other clusters apart', () => {
   const local = serviceImport({ internalTrafficPolicy: 'Local' });
   const slices = [
     slice([endpoint('10.2.0.1', { node: 'n1' })], { cluster: 'east' }),
@@ -187,7 +187,7 @@ test('a node of another cluster with the same name is another node', () => {
   assert.equal(actionText(route?.action), '10.3.0.1:8080');
 });
 
-test('hints count for an import that has a wish of its own', () => {
+test('uses hints of an import with a trafficDistribution', () => {
   const slices = [
     slice([endpoint('10.2.0.1', { forZones: ['a'] })], { cluster: 'east' }),
     slice([endpoint('10.3.0.1', { forZones: ['b'] })], { cluster: 'west' }),

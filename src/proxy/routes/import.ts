@@ -1,4 +1,4 @@
-// The routes of one service of the supercluster, as both API shapes describe it together.
+// The routes of one import, described by objects of both API versions together.
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
@@ -12,7 +12,7 @@ import type { Route } from './route.ts';
 import type { Selection } from './selection.ts';
 import { select } from './selection.ts';
 
-/** What the routes of an import depend on. Both objects are views of one service; either may be missing. */
+/** What the routes of an import depend on. Both objects describe one service; either may be missing. */
 export interface ImportInput {
   /** `namespace/name`. */
   readonly key: string;
@@ -30,12 +30,12 @@ export interface ImportPort {
   readonly port: number;
 }
 
-/** How the table calls an import. */
+/** The owner name of an import in the routing table. */
 export const importOwner = (key: string): string => `Import ${key}`;
 
 /**
- * The routes of an import: its addresses and ports, nothing else. Endpoints of all clusters take part alike, each under
- * the topology keys, the readiness rule and the affinity of the cluster it is in (MCS-131, MCS-133, MCS-134).
+ * The routes of an import: its addresses and ports. Endpoints of all clusters are used equally, each under the topology keys,
+ * readiness rule and affinity of its own cluster (MCS-131, MCS-133, MCS-134).
  */
 export function importRoutes(input: ImportInput): readonly Route[] {
   return importAddresses(input).flatMap((address) => {
@@ -63,7 +63,7 @@ export function importPorts({
   return ports.map(({ name = '', protocol = 'TCP', port }) => ({ name, protocol, port }));
 }
 
-/** The endpoints of one port, chosen. */
+/** Selects the endpoints of one port. */
 export function selectForImport(port: ImportPort, family: IpFamily, input: Omit<ImportInput, 'key'>): Selection {
   const { imported, serviceImport, slices, node } = input;
   const clusters = imported?.spec?.clusters ?? [];
@@ -72,7 +72,7 @@ export function selectForImport(port: ImportPort, family: IpFamily, input: Omit<
   );
   const topologyKeys = new Map(clusters.map(({ cluster, topologyKeys: keys = [] }) => [cluster, keys] as const));
   const wanted = { family, portName: port.name, protocol: port.protocol, publishNotReady };
-  // Hints are the wish of one cluster's Service; they count where the import has a wish of its own.
+  // Hints were computed for one cluster's Service; they apply only if the import has a trafficDistribution.
   const useHints = serviceImport?.spec?.trafficDistribution !== undefined;
   return select(candidatesIn(slices, wanted), { node, useHints, topologyKeys });
 }
@@ -80,9 +80,9 @@ export function selectForImport(port: ImportPort, family: IpFamily, input: Omit<
 function portRoute(port: ImportPort, address: string, family: IpFamily, input: ImportInput): Route {
   const { imported, serviceImport, node, key } = input;
   const selection = selectForImport(port, family, input);
-  const everywhere = stickySeconds(serviceImport?.spec ?? {});
+  const defaultSeconds = stickySeconds(serviceImport?.spec ?? {});
   const perCluster = new Map((imported?.spec?.clusters ?? []).map((each) => [each.cluster, stickySeconds(each)]));
-  const actions = actionsFor(selection, node, (cluster = '') => perCluster.get(cluster) ?? everywhere);
+  const actions = actionsFor(selection, node, (cluster = '') => perCluster.get(cluster) ?? defaultSeconds);
   const policy = serviceImport?.spec?.internalTrafficPolicy === 'Local' ? 'Local' : 'Cluster';
   return {
     owner: importOwner(key),

@@ -1,24 +1,24 @@
-/** The node that routes are for. */
+/** The node of the proxy. */
 export interface ThisNode {
   readonly name: string;
-  /** Undefined: the node is not known (yet), and so are its labels. */
+  /** Undefined: the Node object is not known. */
   readonly labels: Readonly<Record<string, string>> | undefined;
-  /** The id of its cluster where clusters are joined; unknown: imported endpoints are never taken for this node's. */
+  /** The id of its cluster in the cluster set; undefined: imported endpoints never count as local. */
   readonly cluster?: string | undefined;
-  /** Its addresses that node ports are served on, canonical text. */
+  /** The addresses of node ports, canonical text. */
   readonly nodePortAddresses: readonly string[];
 }
 
-/** How routes are made, where Kubernetes and its proposals differ. */
+/** Options of routes where Kubernetes and its proposals differ. */
 export interface RouteOptions {
   /**
-   * Ports that a load balancer says it could not open: `status` lets nothing through (LB-7), `ignore` serves them as
+   * Ports that a load balancer reports as not open: `status` drops their traffic (LB-7), `ignore` serves them as
    * kube-proxy does.
    */
   readonly lbPortGate: 'status' | 'ignore';
-  /** Where listeners relay connections, and can add to them: at every address, or at loopback beside rules of the kernel. */
+  /** Where listeners relay connections and can add a header: at all addresses, or only at loopback. */
   readonly relays: 'everywhere' | 'loopback';
 }
 
-/** What holds unless told otherwise. */
+/** The defaults. */
 export const defaultRouteOptions: RouteOptions = { lbPortGate: 'status', relays: 'everywhere' };

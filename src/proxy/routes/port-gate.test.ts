@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { endpoint, node, service, slice } from './testing/objects.ts';
 import { routesOf } from './routes.ts';
 
-test('LB-7 ports that a load balancer could not open get nothing; its other addresses and node ports stay', () => {
+test('LB-7 drops traffic to ports that a load balancer has not opened, at its address only', () => {
   const given = service(
     {
       type: 'LoadBalancer',

@@ -5,31 +5,31 @@ import { node, service } from './testing/objects.ts';
 import { proxyProtocolProblem } from './proxy-protocol.ts';
 import { routesOf } from './routes.ts';
 
-test('endpoints are told of clients by the PROXY protocol where an annotation says so, over TCP', () => {
-  const told = (asked: string): readonly (string | undefined)[] => {
+test('uses the PROXY protocol for TCP if the annotation requests it', () => {
+  const versionsFor = (version: string): readonly (string | undefined)[] => {
     const given = service({
       ports: [
         { name: 'tcp', port: 80 },
         { name: 'udp', port: 80, protocol: 'UDP' },
       ],
     });
-    const annotations = { 'proxy.fairlead.dev/proxy-protocol': asked };
+    const annotations = { 'proxy.fairlead.dev/proxy-protocol': version };
     const marked = { ...given, metadata: { ...given.metadata, annotations } };
     return routesOf({ service: marked, slices: [], node }).map(({ proxyProtocol }) => proxyProtocol);
   };
-  assert.deepEqual(told('v1'), ['v1', undefined]);
-  assert.deepEqual(told('v2'), ['v2', undefined]);
-  assert.deepEqual(told('v3'), [undefined, undefined]);
+  assert.deepEqual(versionsFor('v1'), ['v1', undefined]);
+  assert.deepEqual(versionsFor('v2'), ['v2', undefined]);
+  assert.deepEqual(versionsFor('v3'), [undefined, undefined]);
 });
 
-test('what a Service asks for by that annotation and does not get is a problem, with what to do', () => {
+test('reports an annotation that is invalid or not honored, with the fix', () => {
   const problemOf = (
-    asked: string,
+    version: string,
     relays: 'everywhere' | 'loopback',
     clusterIP = '10.96.0.10',
   ): string | undefined => {
     const ports = [80, 81, 82, 83, 84].map((port) => ({ name: `p${port}`, port }));
-    const given = service({ clusterIP, ports }, { annotations: { 'proxy.fairlead.dev/proxy-protocol': asked } });
+    const given = service({ clusterIP, ports }, { annotations: { 'proxy.fairlead.dev/proxy-protocol': version } });
     const routes = routesOf({ service: given, slices: [], node, options: { relays } });
     return proxyProtocolProblem(given, routes)?.text;
   };

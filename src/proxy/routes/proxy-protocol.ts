@@ -1,4 +1,4 @@
-// The wish of a Service that its endpoints are told who the client is, before the client says anything.
+// The annotation by which a Service requests the PROXY protocol for its endpoints.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { RouteProblem } from '../backend.ts';
 import { isLoopback } from './decide.ts';
@@ -6,35 +6,37 @@ import type { RouteOptions } from './options.ts';
 import type { Route } from './route.ts';
 import { placeText } from './route.ts';
 
-/** On a Service: `v1` or `v2`, how its endpoints are told who the client is. */
+/** On a Service: `v1` or `v2`, the version of the PROXY protocol. */
 const annotation = 'proxy.fairlead.dev/proxy-protocol';
 
-const wishOf = ({ metadata }: Service): string | undefined => metadata.annotations?.[annotation];
+const requestedVersion = ({ metadata }: Service): string | undefined => metadata.annotations?.[annotation];
 
-/** The routes of a Service as its annotation asks: only connections have a beginning, and only listeners can add to it. */
+/** Adds the PROXY protocol to routes if the annotation requests it: to TCP routes that listeners relay. */
 export function withProxyProtocol(
   routes: readonly Route[],
   service: Service,
   { relays }: RouteOptions,
 ): readonly Route[] {
-  const asked = wishOf(service);
-  if (asked !== 'v1' && asked !== 'v2') return routes;
+  const version = requestedVersion(service);
+  if (version !== 'v1' && version !== 'v2') return routes;
   const isRelayed = (route: Route): boolean => relays === 'everywhere' || isLoopback(route.address);
-  return routes.map((route) => (isTcp(route) && isRelayed(route) ? { ...route, proxyProtocol: asked } : route));
+  return routes.map((route) => (isTcp(route) && isRelayed(route) ? { ...route, proxyProtocol: version } : route));
 }
 
-/** What a Service asks for by its annotation, and its routes do not give: endpoints that expect it understand no client. */
+/** The problem of a Service whose annotation is invalid or not honored by all routes: endpoints that expect the header fail then. */
 export function proxyProtocolProblem(service: Service, routes: readonly Route[]): RouteProblem | undefined {
-  const asked = wishOf(service);
+  const version = requestedVersion(service);
   const without = routes.filter((route) => isTcp(route) && route.proxyProtocol === undefined);
   const [first] = without;
-  if (asked === undefined || first === undefined) return undefined;
+  if (version === undefined || first === undefined) return undefined;
   const { owner } = first;
-  const told = (text: string): RouteProblem => ({ owner, reason: 'ProxyProtocolIgnored', text });
-  if (asked !== 'v1' && asked !== 'v2') {
-    return told(`${owner}: ${annotation} is ${JSON.stringify(asked)}, and ignored: set it to v1 or v2, or remove it`);
+  const problem = (text: string): RouteProblem => ({ owner, reason: 'ProxyProtocolIgnored', text });
+  if (version !== 'v1' && version !== 'v2') {
+    return problem(
+      `${owner}: ${annotation} is ${JSON.stringify(version)}, and ignored: set it to v1 or v2, or remove it`,
+    );
   }
-  return told(
+  return problem(
     `${owner}: ${annotation} is ignored at ${places(without)}, where rules of the kernel pass connections on unchanged: ` +
       "set the proxy's mode to userspace, or remove it",
   );
@@ -42,11 +44,11 @@ export function proxyProtocolProblem(service: Service, routes: readonly Route[])
 
 const isTcp = ({ protocol }: Route): boolean => protocol === 'TCP';
 
-/** Places that are named, so that a sentence about many ports is still one. */
-const mostNamed = 3;
+/** Addresses that a message names. */
+const maxNamed = 3;
 
 function places(routes: readonly Route[]): string {
-  const named = routes.slice(0, mostNamed).map(placeText);
+  const named = routes.slice(0, maxNamed).map(placeText);
   const more = routes.length - named.length;
   return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

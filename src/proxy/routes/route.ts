@@ -2,41 +2,41 @@ import { joinHostPort } from '../../api/addresses.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 
-/** Where a connection can end. */
+/** An endpoint that connections are forwarded to. */
 export interface Target {
   /** Canonical text. */
   readonly address: string;
   readonly port: number;
-  /** How often it is drawn, against the others: a whole number from 1. */
+  /** Its share of connections relative to other targets: an integer from 1. */
   readonly weight: number;
-  /** How long a client that got here comes back here after its last connection; 0: it is drawn anew each time. */
+  /** The timeout of session affinity since the client's last connection; 0: no affinity. */
   readonly stickySeconds: number;
-  /** Whether it may be on this node, so that it could call itself through a virtual address (hairpin). */
-  readonly isHere: boolean;
+  /** Whether it may be on this node, so that it could connect to itself through a virtual address (hairpin). */
+  readonly isLocal: boolean;
 }
 
-/** What becomes of a new connection. A `forward` has at least one target. */
+/** What the proxy does with a new connection. `forward` has at least one target. */
 export type Action =
   | { readonly type: 'forward'; readonly targets: readonly Target[] }
-  /** Answered with a refusal: there is nobody behind it, and the client should know at once. */
+  /** Rejected: there is no endpoint, and the client should know at once. */
   | { readonly type: 'reject' }
-  /** Not answered: the client, or the load balancer before it, should go elsewhere. */
+  /** Dropped without a reply: the client or load balancer should try another node. */
   | { readonly type: 'drop' };
 
 /**
- * Whose source address is replaced by this node's: `always`; `outsiders`: everybody's but this node's Pods'; `never`.
- * A client that is sent to itself is masqueraded whatever is said here.
+ * Clients whose source address is replaced by this node's: all, all but this node's Pods (`outsiders`), or none. A connection
+ * of an endpoint to itself is always masqueraded.
  */
 export type Masquerade = 'always' | 'outsiders' | 'never';
 
-/** Which part of a Service an address is. */
+/** The kind of a virtual address. */
 export type FrontendKind = 'clusterIP' | 'externalIP' | 'loadBalancer' | 'nodePort';
 
-/** One address, protocol and port, and what becomes of connections to it. */
+/** A virtual address, protocol and port, and the action for connections to it. */
 export interface Route {
-  /** Whose it is: `Service shop/web`, `Import shop/web`. */
+  /** Its owner: `Service shop/web`, `Import shop/web`. */
   readonly owner: string;
-  /** The name of the port in its owner; empty where it has none. */
+  /** The name of the port in its owner; empty if it has none. */
   readonly portName: string;
   readonly kind: FrontendKind;
   readonly family: IpFamily;
@@ -47,42 +47,47 @@ export interface Route {
   readonly action: Action;
   readonly masquerade: Masquerade;
   /**
-   * For clients on this node, its Pods and itself, where other rules hold for them: they need not be told that another
-   * node is nearer to an endpoint. Left out: as everybody.
+   * The rules for clients on this node (its Pods and processes) under external policy Local, which does not apply to them.
+   * Left out: as for all clients.
    */
   readonly near?: { readonly action: Action; readonly masquerade: Masquerade };
-  /** The ranges that clients must be in, in canonical form, none inside another; everybody when left out. */
+  /** The allowed source ranges, canonical and disjoint; left out: all. */
   readonly sources?: readonly string[];
   /**
-   * Every endpoint that may answer a flow that exists, `address port`: whoever serves, terminating or not, near or far.
-   * A UDP flow to anybody else is cut (only UDP routes have it).
+   * All serving endpoints, `address port`, also terminating ones and those that selection leaves out. UDP flows to others are
+   * ended. Only UDP routes have it.
    */
   readonly serving?: ReadonlySet<string>;
-  /** The version of the PROXY protocol by which targets are told of the client, where they are (only TCP routes have it). */
+  /** The version of the PROXY protocol header that targets receive. Only TCP routes have it. */
   readonly proxyProtocol?: 'v1' | 'v2';
 }
 
-/** The key of a route: no two routes of a table have the same. */
+/** The unique key of a route in a table. */
 export const routeKey = ({ address, protocol, port }: Pick<Route, 'address' | 'protocol' | 'port'>): string =>
   `${address} ${protocol} ${port}`;
 
-/** How a target is named where it is one of several. */
+/** The key of a target in a route. */
 export const targetKey = ({ address, port }: Pick<Target, 'address' | 'port'>): string => `${address} ${port}`;
 
-/** An address and port as people write them. */
+/** An address and port in messages. */
 export const placeText = ({ address, port }: Pick<Route, 'address' | 'port'>): string => joinHostPort(address, port);
 
-/** What a backend must know of the node and the networks around it, beside the routes. */
+/** The node and its networks. */
 export interface NodeNetwork {
-  /** Every address of the node itself, loopback included, canonical text. */
+  /** All addresses of the node, with loopback, canonical text. */
   readonly addresses: ReadonlySet<string>;
-  /** The addresses of the node's own Pods; without any, nobody is known to be a Pod. */
+  /** The ranges of the node's Pods; if empty, no client is known to be a Pod. */
   readonly podRanges: readonly string[];
-  /** The ranges of virtual addresses: what is in them and belongs to nobody is dropped. May be unknown. */
+  /** The ranges of virtual addresses: packets to unused addresses in them are dropped. May be empty. */
   readonly serviceRanges: readonly string[];
-  /** Replaces the source of everything sent to a cluster IP. */
+  /** Masquerades all connections to cluster IPs. */
   readonly masqueradeAll: boolean;
 }
 
-/** A network that nothing is known of yet. */
-export const nowhere: NodeNetwork = { addresses: new Set(), podRanges: [], serviceRanges: [], masqueradeAll: false };
+/** The network before anything is known. */
+export const unknownNetwork: NodeNetwork = {
+  addresses: new Set(),
+  podRanges: [],
+  serviceRanges: [],
+  masqueradeAll: false,
+};

@@ -55,7 +55,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → drop (outsiders)'],
   },
   {
-    name: 'internal policy Local refuses where nobody has endpoints',
+    name: 'internal policy Local rejects if no node has endpoints',
     given: service({ internalTrafficPolicy: 'Local' }),
     slices: [],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
@@ -118,7 +118,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'a range of everybody is no restriction',
+    name: 'a range of all addresses is no restriction',
     given: balancer({ loadBalancerSourceRanges: ['0.0.0.0/0'], ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]),
     slices: [],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)', 'loadBalancer 203.0.113.5 TCP 80 → reject (always)'],
@@ -133,7 +133,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'ranges that nobody can read close the load balancer',
+    name: 'invalid ranges allow nothing',
     given: balancer({ loadBalancerSourceRanges: ['nonsense'], ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]),
     slices: [],
     want: [
@@ -142,7 +142,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'terminating endpoints serve, under each policy, where nobody is ready',
+    name: 'uses terminating endpoints under each policy if none is ready',
     given: balancer({ externalTrafficPolicy: 'Local', ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]),
     slices: [
       slice([
@@ -158,7 +158,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'terminating endpoints anywhere serve where nobody anywhere is ready',
+    name: 'uses terminating endpoints of other nodes if none is ready anywhere',
     given: service(),
     slices: [slice([endpoint('10.1.0.1', { state: 'terminating' }), endpoint('10.1.0.2', { state: 'gone' })])],
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 (outsiders)'],
@@ -240,7 +240,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'slices of headless Services lead nowhere',
+    name: 'slices of headless Services lead unknownNetwork',
     given: service(),
     slices: [slice([here], { metadata: { name: 'h', labels: { 'service.kubernetes.io/headless': '' } } })],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
@@ -265,7 +265,7 @@ for (const { name, given, slices = both, want } of cases) {
   test(name, () => assert.deepEqual(lines(given, slices), want));
 }
 
-test('session affinity is how long a client comes back: three hours unless told', () => {
+test('uses the timeout of session affinity, three hours by default', () => {
   const seconds = (spec: Partial<ServiceSpec>): number | undefined => {
     const [route] = routesOf({ service: service(spec), slices: both, node });
     return route?.action.type === 'forward' ? route.action.targets[0]?.stickySeconds : undefined;
@@ -276,7 +276,7 @@ test('session affinity is how long a client comes back: three hours unless told'
   assert.equal(seconds({ sessionAffinity: 'ClientIP', sessionAffinityConfig }), 7);
 });
 
-test('UDP routes know everybody who may still answer, whatever the policy', () => {
+test('lists all serving endpoints in UDP routes, whatever the policy', () => {
   const [route] = routesOf({
     service: service({ ports: [{ port: 53, protocol: 'UDP' }], internalTrafficPolicy: 'Local' }),
     slices: [

@@ -7,12 +7,12 @@ import { defaultRouteOptions } from './options.ts';
 import type { Route } from './route.ts';
 import { serviceRoutes } from './service.ts';
 
-/** What is routed: a Service, or a service of the supercluster. */
+/** The owner of routes: a Service or an import. */
 export type RouteSource =
   | { readonly service: Service }
   | { readonly import: Pick<ImportInput, 'key' | 'imported' | 'serviceImport'> };
 
-/** What routes depend on; slices are those of the source. */
+/** What routes depend on; slices are those of the owner. */
 export type RouteInput = RouteSource & {
   readonly slices: readonly EndpointSlice[];
   readonly node: ThisNode;

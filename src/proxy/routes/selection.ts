@@ -1,37 +1,37 @@
-// Who of the candidates gets connections, for clients anywhere and for clients of this node alone.
+// Selects endpoints under policies Cluster and Local, by readiness and topology.
 import type { Candidate } from './candidates.ts';
 import { isFallback } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 import type { HintMode } from './topology.ts';
 import { chooseByKeys, hintMode, isHinted } from './topology.ts';
 
-/** What else decides. */
+/** Other inputs of a selection. */
 export interface SelectionRules {
   readonly node: ThisNode;
-  /** Whether hints on endpoints count. */
+  /** Whether hints of endpoints are used. */
   readonly useHints: boolean;
-  /** Source cluster → its topology keys; a cluster without any takes part with all its endpoints. */
+  /** Source cluster → its topology keys; without keys, all endpoints of the cluster are used. */
   readonly topologyKeys?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The endpoints of one port, chosen. */
+/** The selected endpoints of one port. */
 export interface Selection {
   readonly candidates: readonly Candidate[];
-  /** For policy Cluster: ready and near enough; if there are none, whoever still answers. */
+  /** For policy Cluster: ready endpoints that topology prefers; if none is ready, serving ones that are terminating. */
   readonly cluster: readonly Candidate[];
-  /** For policy Local: the same, of this node's alone, without regard to topology. */
+  /** For policy Local: the same among endpoints on this node, without topology. */
   readonly local: readonly Candidate[];
-  /** Whether anybody anywhere could answer. */
+  /** Whether any node has a usable endpoint. */
   readonly hasAny: boolean;
   readonly hints: HintMode;
-  /** Whether the lists are of endpoints that terminate, since nobody is ready. */
+  /** Whether the lists contain terminating endpoints because none is ready. */
   readonly clusterTerminates: boolean;
   readonly localTerminates: boolean;
-  /** Source cluster → the topology key that chose its endpoints; undefined: none matched. Only clusters with keys. */
+  /** Source cluster → the topology key that selected its endpoints; undefined: none matched. Only clusters with keys. */
   readonly keyed: ReadonlyMap<string, string | undefined>;
 }
 
-/** Chooses among candidates. */
+/** Selects from candidates. */
 export function select(
   candidates: readonly Candidate[],
   { node, useHints, topologyKeys = new Map() }: SelectionRules,
@@ -40,14 +40,14 @@ export function select(
   const fallback = candidates.filter((candidate) => !candidate.ready && isFallback(candidate));
   const hints = useHints ? hintMode(ready, node) : 'none';
   const { chosen, keyed } = byClusterKeys(ready, topologyKeys, node);
-  const near = chosen.filter((candidate) => isHinted(candidate, hints, node));
+  const preferred = chosen.filter((candidate) => isHinted(candidate, hints, node));
   const localReady = ready.filter((candidate) => isLocal(candidate, node));
-  // Topology that leaves nobody is an answer; only where nobody is ready do those that terminate step in.
+  // Topology may select no endpoint. Terminating endpoints are used only if none is ready.
   const clusterTerminates = ready.length === 0 && fallback.length > 0;
   const localFallback = localReady.length > 0 ? [] : fallback.filter((candidate) => isLocal(candidate, node));
   return {
     candidates,
-    cluster: clusterTerminates ? byClusterKeys(fallback, topologyKeys, node).chosen : near,
+    cluster: clusterTerminates ? byClusterKeys(fallback, topologyKeys, node).chosen : preferred,
     local: localReady.length > 0 ? localReady : localFallback,
     hasAny: ready.length > 0 || fallback.length > 0,
     hints,
@@ -59,13 +59,13 @@ export function select(
 
 /** Whether an endpoint is on this node. */
 export const isLocal = ({ nodeName, cluster }: Candidate, node: ThisNode): boolean =>
-  // Nodes of two clusters may have one name.
+  // Nodes of two clusters may have the same name.
   nodeName !== undefined && nodeName === node.name && (cluster === undefined || cluster === node.cluster);
 
 /**
- * Each cluster's endpoints are chosen by that cluster's keys alone (MCS-133). A key also ranks the clusters that share it:
- * a cluster is not used if another one was chosen by a key that it prefers to its own match (MCS-142). With
- * `zone, region, *` in all clusters that is this zone, then this region, then anywhere; a cluster with `*` is always used.
+ * Selects each cluster's endpoints by that cluster's keys (MCS-133). Keys also rank clusters: a cluster is not used if another one
+ * matched a key that it prefers to its own match (MCS-142). With `zone, region, *` in all clusters this means: this zone, then
+ * this region, then any.
  */
 function byClusterKeys(
   candidates: readonly Candidate[],

@@ -17,7 +17,7 @@ import type { Selection } from './selection.ts';
 import { select } from './selection.ts';
 import { sourceRanges, withOwnAddress } from './source-ranges.ts';
 
-/** On a Service: the proxy that serves it, if it is not this one. */
+/** On a Service: the name of the proxy that serves it instead of this one. */
 const proxyNameLabel = 'service.kubernetes.io/service-proxy-name';
 
 /** What the routes of a Service depend on; slices of other Services must not be among them. */
@@ -28,10 +28,10 @@ export interface ServiceInput {
   readonly options: RouteOptions;
 }
 
-/** How the table calls a Service. */
+/** The owner name of a Service in the routing table. */
 export const serviceOwner = (key: string): string => `Service ${key}`;
 
-/** The key of the Service that an owner is; empty if it is none. */
+/** The key of the Service with an owner name; empty for other owners. */
 export const keyOfOwner = (owner: string): string => (owner.startsWith('Service ') ? owner.slice(8) : '');
 
 /** Why a Service has no routes at all; undefined if it may have some. */
@@ -54,7 +54,7 @@ export function serviceRoutes(input: ServiceInput): readonly Route[] {
   return withProxyProtocol(routes, service, input.options);
 }
 
-/** The endpoints of one port, chosen. */
+/** Selects the endpoints of one port. */
 export function selectForPort(
   port: ServicePort,
   family: IpFamily,
@@ -70,7 +70,7 @@ export function clusterAddresses({ clusterIPs, clusterIP }: Service['spec']): re
   return all.flatMap((address) => canonicalAddress(address) ?? []);
 }
 
-/** One port of a Service in one family: what its routes have in common, whatever their address. */
+/** What all routes of one port and family have in common. */
 interface PortContext extends ServiceInput {
   readonly port: ServicePort;
   readonly selection: Selection;
@@ -106,7 +106,7 @@ function actionsOf(selection: Selection, { service, node }: ServiceInput): Polic
 const servingIf = (protocol: Protocol, selection: Selection): Pick<Route, 'serving'> =>
   protocol === 'UDP' ? { serving: servingOf(selection) } : {};
 
-/** Those of some addresses that are of a family, canonical. */
+/** The addresses of a family, canonical. */
 const ofFamily = (addresses: readonly string[], family: IpFamily): readonly string[] =>
   addresses.flatMap((text) => canonicalAddress(text) ?? []).filter((address) => familyOf(address) === family);
 
@@ -137,7 +137,7 @@ function loadBalancerRoutes(context: PortContext): readonly Route[] {
   const ranges = sourceRanges(service.spec.loadBalancerSourceRanges, family);
   return ingresses(service, family).map(({ ingress, address }) => {
     const frontend = { ...base, kind: 'loadBalancer', address } as const;
-    // Silent, not absent: where the address is the node's own, an absent port would reach what listens on the node.
+    // A route that drops, because without a route a connection could reach a program on the node.
     if (options.lbPortGate === 'status' && !isOpen(ingress, port, protocol)) {
       return { ...frontend, action: { type: 'drop' }, masquerade: 'never' };
     }
@@ -146,7 +146,7 @@ function loadBalancerRoutes(context: PortContext): readonly Route[] {
   });
 }
 
-/** What holds for traffic of a load balancer: as for any from outside, but for endpoints that do not answer it. */
+/** The rules for traffic of a load balancer: as for other external traffic, without endpoints whose health check fails. */
 function balanced(context: PortContext): External & Pick<Route, 'serving'> {
   const { service, node, selection, base, actions } = context;
   const healthy = healthyAmong(selection.candidates, service, base.protocol);
@@ -173,15 +173,15 @@ const hasNodePorts = ({ type }: Service['spec']): boolean => type === 'NodePort'
 type External = Pick<Route, 'action' | 'masquerade' | 'near'>;
 
 /**
- * What holds for traffic from outside. Under Local, clients on this node are served as under Cluster: they are not sent
- * away to a node that has endpoints, since they are not coming from a load balancer that could.
+ * The rules for external traffic. Under policy Local, clients on this node are served as under Cluster: no load balancer could
+ * send them to another node.
  */
 function external({ externalTrafficPolicy = 'Cluster' }: Service['spec'], actions: PolicyActions): External {
   if (externalTrafficPolicy === 'Cluster') return { action: actions.Cluster, masquerade: 'always' };
   return { action: actions.Local, masquerade: 'never', near: { action: actions.Cluster, masquerade: 'outsiders' } };
 }
 
-/** The addresses at which a load balancer passes traffic on unchanged; of others it arrives at node ports. */
+/** The addresses whose traffic arrives with an unchanged destination; with ipMode Proxy it arrives at node ports. */
 function ingresses(
   { spec, status }: Service,
   family: IpFamily,

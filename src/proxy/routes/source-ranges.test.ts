@@ -16,14 +16,14 @@ const cases: readonly {
     ranges: ['10.1.0.0/16', '10.0.0.0/8', '10.0.0.0/8'],
     want: ['10.0.0.0/8'],
   },
-  { name: 'a range of everybody among others is no restriction', ranges: ['10.0.0.0/8', '0.0.0.0/0'], want: undefined },
+  { name: 'a range of all addresses is no restriction', ranges: ['10.0.0.0/8', '0.0.0.0/0'], want: undefined },
   { name: 'ranges of the other family alone leave this one open', ranges: ['2001:db8::/32'], want: undefined },
   {
-    name: 'everybody of the other family says nothing of this one',
+    name: 'a range of the other family does not apply',
     ranges: ['::/0', '10.0.0.0/8'],
     want: ['10.0.0.0/8'],
   },
-  { name: 'what nobody can read closes', ranges: ['10.0.0.0'], want: [] },
+  { name: 'invalid ranges allow nothing', ranges: ['10.0.0.0'], want: [] },
 ];
 
 for (const { name, ranges, want } of cases) {

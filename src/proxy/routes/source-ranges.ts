@@ -2,21 +2,21 @@ import type { Cidr, IpFamily } from '../../api/addresses.ts';
 import { contains, familyOf, parseAddress, parseCidr, printCidr } from '../../api/addresses.ts';
 
 /**
- * The ranges that clients of a load balancer must be in, in one family; undefined: there is no restriction. As in
- * kube-proxy, ranges of one family alone leave the other open, and so does a range of everybody.
+ * The allowed source ranges of a load balancer in one family; undefined: all. As in kube-proxy, ranges of one family only do not
+ * restrict the other one.
  */
 export function sourceRanges(ranges: readonly string[] | undefined, family: IpFamily): readonly string[] | undefined {
   if (ranges === undefined || ranges.length === 0) return undefined;
   const parsed = ranges.map((range) => parseCidr(range.trim()));
   const readable = parsed.filter((range) => range !== undefined);
-  // Somebody wanted a restriction that nobody can read: better closed than open.
+  // A restriction was intended: if it cannot be parsed, nothing is allowed.
   if (readable.length === 0) return [];
   const own = readable.filter((range) => range.family === family);
   if (own.length === 0 || own.some(({ prefixLength }) => prefixLength === 0)) return undefined;
   return disjoint(own).map(printCidr);
 }
 
-/** Ranges without those that lie in another one. Kernel sets refuse what overlaps. */
+/** Removes ranges that are inside another one, because kernel sets reject overlaps. */
 export function disjoint(ranges: readonly Cidr[]): readonly Cidr[] {
   const widestFirst = ranges.toSorted((a, b) => a.prefixLength - b.prefixLength);
   return widestFirst.filter(
@@ -25,8 +25,8 @@ export function disjoint(ranges: readonly Cidr[]): readonly Cidr[] {
 }
 
 /**
- * The same ranges and the load balancer's own address, if this node is admitted: what the node sends through the address
- * may carry it as its source.
+ * Adds the load balancer's address to the ranges if they allow this node: packets of the node to the address may have it as
+ * their source.
  */
 export function withOwnAddress(
   ranges: readonly string[] | undefined,

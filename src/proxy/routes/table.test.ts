@@ -10,15 +10,15 @@ import { endpoint, network, node, service, slice } from './testing/objects.ts';
 import type { Route } from './route.ts';
 import { routeKey } from './route.ts';
 import { routesOf } from './routes.ts';
-import type { Hold, Standing } from './standing.ts';
+import type { Reservation, Precedence } from './precedence.ts';
 import { RoutingTable } from './table.ts';
 
-const holdBases = ['clusterIP', 'import', 'healthCheck', 'loadBalancer'] as const;
+const reservationBases = ['clusterIP', 'import', 'healthCheck', 'loadBalancer'] as const;
 
 const routes = (name: string, addresses: readonly string[]): readonly Route[] =>
   routesOf({ service: service({}, { name }), slices: [slice(addresses.map((address) => endpoint(address)))], node });
 
-test('what changed is told once, and what was undone is not told', () => {
+test('returns each change once, and no reverted change', () => {
   const table = new RoutingTable(network);
   table.set('Service shop/web', routes('web', ['10.1.0.1']));
   assert.deepEqual(table.takeChange(), { removed: [], added: routes('web', ['10.1.0.1']) });
@@ -30,7 +30,7 @@ test('what changed is told once, and what was undone is not told', () => {
   assert.deepEqual(table.takeChange(), { removed: routes('web', ['10.1.0.1']), added: [] });
 });
 
-test('of two that want one address the older one has it, in whatever order they come, until it goes', () => {
+test('gives an address to the oldest owner, whatever the order of changes', () => {
   const orders = [
     ['old', 'young'],
     ['young', 'old'],
@@ -64,7 +64,7 @@ test('of two that want one address the older one has it, in whatever order they 
   }
 });
 
-test('an import and the Service that stands for it do not fight for their address', () => {
+test('reports no conflict between an import and its derived Service', () => {
   const conflict = { winner: 'Import shop/web', loser: 'Service shop/derived-1' };
   const annotated = (from: string) => () => ({
     ...service(),
@@ -79,7 +79,7 @@ test('an import and the Service that stands for it do not fight for their addres
   );
 });
 
-test('the changes of a table add up to it, and its order does not matter', () => {
+test('returns changes that add up to the table, whatever their order', () => {
   const manySteps = fc.array(
     fc.integer({ min: 1, max: 4 }).chain((host) =>
       // Two owners for one number: they want the same addresses.
@@ -89,7 +89,9 @@ test('the changes of a table add up to it, and its order does not matter', () =>
           routes: fc.oneof(routesOfService(host), fc.constant<readonly Route[]>([])),
           since: fc.constantFrom('2020', '2026'),
           isImport: fc.boolean(),
-          holds: fc.array(fc.record({ at: fc.nat(), isPort: fc.boolean(), basis: fc.constantFrom(...holdBases) })),
+          reservations: fc.array(
+            fc.record({ at: fc.nat(), isPort: fc.boolean(), basis: fc.constantFrom(...reservationBases) }),
+          ),
         })
         .map((step) => ({ ...step, host })),
     ),
@@ -99,15 +101,15 @@ test('the changes of a table add up to it, and its order does not matter', () =>
     fc.property(manySteps, (steps) => {
       const table = new RoutingTable(network);
       const mirror = new Map<string, Route>();
-      const last = new Map<string, { readonly own: readonly Route[]; readonly standing: Standing }>();
-      for (const { owner: letter, host, routes: made, holds: given, ...rest } of steps) {
+      const last = new Map<string, { readonly own: readonly Route[]; readonly standing: Precedence }>();
+      for (const { owner: letter, host, routes: made, reservations: given, ...rest } of steps) {
         const owner = `Service ${letter}/s${host}`;
         const own = made.map((route) => ({ ...route, owner }));
-        const holds = given.flatMap(({ at, isPort, basis }): readonly Hold[] => {
+        const reservations = given.flatMap(({ at, isPort, basis }): readonly Reservation[] => {
           const route = own[at % Math.max(1, own.length)];
           return route === undefined ? [] : [{ place: isPort ? routeKey(route) : route.address, basis }];
         });
-        const standing = { ...rest, holds };
+        const standing = { ...rest, reservations };
         last.set(owner, { own, standing });
         table.set(owner, own, standing);
         const { removed, added } = table.takeChange();

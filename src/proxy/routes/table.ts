@@ -5,19 +5,19 @@ import type { RouteConflict } from './conflict.ts';
 import type { DecisionTable } from './decide.ts';
 import type { NodeNetwork, Route } from './route.ts';
 import { routeKey } from './route.ts';
-import type { Basis, Hold, Standing } from './standing.ts';
-import { basisOf, rankOf } from './standing.ts';
+import type { Basis, Precedence, Reservation } from './precedence.ts';
+import { basisOf, rankOf } from './precedence.ts';
 
 interface Claim {
   readonly route: Route;
   readonly basis: Basis;
-  /** When its owner was created, as text. */
+  /** Creation timestamp of its owner. */
   readonly since: string;
 }
 
 interface Owner {
   readonly keys: readonly string[];
-  readonly standing: Standing;
+  readonly precedence: Precedence;
 }
 
 interface Holder {
@@ -25,24 +25,24 @@ interface Holder {
   readonly basis: Basis;
 }
 
-const noStanding: Standing = { since: '', isImport: false, holds: [] };
+const noPrecedence: Precedence = { since: '', isImport: false, reservations: [] };
 
 /**
- * All routes of the node, put together from those of each owner. It remembers what changed since a backend was last
- * told, so that many changes are one, and one that was undone is none.
+ * All routes of the node, merged from those of each owner. It tracks changes since the last `takeChange`, so that several changes
+ * of a route are one, and a reverted one is none.
  */
 export class RoutingTable implements DecisionTable {
   readonly #routes = new Map<string, Route>();
   readonly #owners = new Map<string, Owner>();
-  /** Key → its claims, the best first, where there are several or one that is displaced. Nearly always empty. */
+  /** Key → its claims by precedence, if there are several or a displaced one. Nearly always empty. */
   readonly #contested = new Map<string, readonly Claim[]>();
-  /** Address, or key of a route → the owners that hold it; see standing.ts. */
+  /** Address, or key of a route → the owners that reserve it; see precedence.ts. */
   readonly #holders = new Map<string, readonly Holder[]>();
-  /** Address → keys of claims there that a hold can displace, which are all but those of the first rank. */
+  /** Address → keys of claims that a reservation can displace: all but those of the first rank. */
   readonly #displaceable = new Map<string, Set<string>>();
-  /** Cluster IP → how many routes have it. */
+  /** Cluster IP → number of its routes. */
   readonly #clusterIps = new Map<string, number>();
-  /** Key → what the backend knows of it, for keys that may differ now. */
+  /** Key → the route at the last `takeChange`, for keys that may have changed. */
   readonly #before = new Map<string, Route | undefined>();
   #network: NodeNetwork;
 
@@ -66,24 +66,25 @@ export class RoutingTable implements DecisionTable {
     return this.#clusterIps.has(address);
   }
 
-  /** The routes of one owner, as they are now, and its standing; neither when it is gone. */
-  set(owner: string, routes: readonly Route[], given: Partial<Standing> = {}): void {
-    const standing = { ...noStanding, ...given };
+  /** Sets the routes and the precedence of an owner; without both, removes it. */
+  set(owner: string, routes: readonly Route[], given: Partial<Precedence> = {}): void {
+    const precedence = { ...noPrecedence, ...given };
     const next = new Map<string, Claim>();
     for (const route of routes) {
-      const claim = { route, basis: basisOf(route.kind, standing.isImport), since: standing.since };
+      const claim = { route, basis: basisOf(route.kind, precedence.isImport), since: precedence.since };
       const other = next.get(routeKey(route));
       if (other === undefined || rankOf(claim.basis) < rankOf(other.basis)) next.set(routeKey(route), claim);
     }
-    const { keys = [], standing: before = noStanding } = this.#owners.get(owner) ?? {};
+    const { keys = [], precedence: before = noPrecedence } = this.#owners.get(owner) ?? {};
     for (const key of keys) if (!next.has(key)) this.#withdraw(owner, key);
-    if (next.size === 0 && standing.holds.length === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, { keys: [...next.keys()], standing });
+    if (next.size === 0 && precedence.reservations.length === 0) this.#owners.delete(owner);
+    else this.#owners.set(owner, { keys: [...next.keys()], precedence });
     for (const [key, claim] of next) this.#claim(key, claim);
-    if (!isDeepStrictEqual(before.holds, standing.holds)) this.#changeHolds(owner, before.holds, standing.holds);
+    if (!isDeepStrictEqual(before.reservations, precedence.reservations))
+      this.#changeReservations(owner, before.reservations, precedence.reservations);
   }
 
-  /** The claims that others displace. */
+  /** Claims that other owners displace. */
   conflicts(): readonly RouteConflict[] {
     return [...this.#contested].flatMap(([key, claims]) => {
       const winner = claims.find(({ route }) => route === this.#routes.get(key));
@@ -96,7 +97,7 @@ export class RoutingTable implements DecisionTable {
     });
   }
 
-  /** What changed since it was last asked, and forgets it. */
+  /** Returns the change since the last call. */
   takeChange(): RouteChange {
     const removed: Route[] = [];
     const added: Route[] = [];
@@ -113,13 +114,13 @@ export class RoutingTable implements DecisionTable {
   #claim(key: string, claim: Claim): void {
     const { owner, address } = claim.route;
     if (rankOf(claim.basis) > 0) this.#displaceable.getOrInsertComputed(address, () => new Set()).add(key);
-    this.#settle(key, [...this.#claimsOfOthers(key, owner), claim]);
+    this.#resolve(key, [...this.#claimsOfOthers(key, owner), claim]);
   }
 
   #withdraw(owner: string, key: string): void {
     const address = (this.#routes.get(key) ?? this.#contested.get(key)?.[0]?.route)?.address ?? '';
     const others = this.#claimsOfOthers(key, owner);
-    this.#settle(key, others);
+    this.#resolve(key, others);
     if (others.length > 0) return;
     const keys = this.#displaceable.get(address);
     if (keys?.delete(key) === true && keys.size === 0) this.#displaceable.delete(address);
@@ -133,12 +134,12 @@ export class RoutingTable implements DecisionTable {
   #soleClaim(key: string): readonly Claim[] {
     const route = this.#routes.get(key);
     if (route === undefined) return [];
-    const { isImport, since } = this.#owners.get(route.owner)?.standing ?? noStanding;
+    const { isImport, since } = this.#owners.get(route.owner)?.precedence ?? noPrecedence;
     return [{ route, basis: basisOf(route.kind, isImport), since }];
   }
 
-  /** The best claim that no hold displaces wins: the same everywhere, in whatever order they came. */
-  #settle(key: string, claims: readonly Claim[]): void {
+  /** Routes the first claim by precedence that no reservation displaces. The order of changes does not matter. */
+  #resolve(key: string, claims: readonly Claim[]): void {
     const order = claims.length < 2 ? claims : claims.toSorted(byPrecedence);
     const winner = order.find((claim) => this.#displacer(key, claim) === undefined);
     if (order.length > 1 || winner !== order[0]) this.#contested.set(key, order);
@@ -146,13 +147,13 @@ export class RoutingTable implements DecisionTable {
     this.#put(key, winner?.route);
   }
 
-  /** Who holds the place of a claim on a better basis, if somebody else does. */
+  /** Another owner with a reservation of a better basis for the address or port of a claim. */
   #displacer(key: string, { route, basis }: Claim): Holder | undefined {
     const isBetter = (holder: Holder): boolean => holder.owner !== route.owner && rankOf(holder.basis) < rankOf(basis);
     return this.#holders.get(route.address)?.find(isBetter) ?? this.#holders.get(key)?.find(isBetter);
   }
 
-  #changeHolds(owner: string, before: readonly Hold[], now: readonly Hold[]): void {
+  #changeReservations(owner: string, before: readonly Reservation[], now: readonly Reservation[]): void {
     for (const { place } of before) {
       const others = (this.#holders.get(place) ?? []).filter((holder) => holder.owner !== owner);
       if (others.length > 0) this.#holders.set(place, others);
@@ -162,9 +163,9 @@ export class RoutingTable implements DecisionTable {
       const holders = [...(this.#holders.get(place) ?? []), { owner, basis }];
       this.#holders.set(place, holders.length < 2 ? holders : holders.sort(byBasis));
     }
-    for (const place of new Set([...before, ...now].map((hold) => hold.place))) {
+    for (const place of new Set([...before, ...now].map(({ place }) => place))) {
       for (const key of [place, ...(this.#displaceable.get(place) ?? [])]) {
-        this.#settle(key, this.#contested.get(key) ?? this.#soleClaim(key));
+        this.#resolve(key, this.#contested.get(key) ?? this.#soleClaim(key));
       }
     }
   }

@@ -1,4 +1,4 @@
-// Which ready endpoints are meant for this node: by hints on endpoints, or by ordered topology keys of a cluster.
+// Topology-aware selection: by hints of endpoints, or by ordered topology keys of a cluster.
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Candidate } from './candidates.ts';
 import type { ThisNode } from './options.ts';
@@ -7,10 +7,10 @@ const hostnameKey = 'kubernetes.io/hostname';
 export const zoneKey = 'topology.kubernetes.io/zone';
 const regionKey = 'topology.kubernetes.io/region';
 
-/** What hints say: `PreferSameNode` or `PreferSameZone` if they say so for this node, else nothing. */
+/** The level at which hints select endpoints for this node. */
 export type HintMode = 'PreferSameNode' | 'PreferSameZone' | 'none';
 
-/** What the hints of all ready endpoints add up to. One endpoint without a hint switches that level off for all. */
+/** The level of hints. An endpoint without hints disables a level for all. */
 export function hintMode(ready: readonly Candidate[], node: ThisNode): HintMode {
   if (ready.length === 0) return 'none';
   const zone = node.labels?.[zoneKey];
@@ -20,7 +20,7 @@ export function hintMode(ready: readonly Candidate[], node: ThisNode): HintMode 
   return 'none';
 }
 
-/** Whether an endpoint is meant for this node, under a mode. */
+/** Whether the hints of an endpoint select it for this node. */
 export function isHinted(candidate: Candidate, mode: HintMode, node: ThisNode): boolean {
   if (mode === 'none') return true;
   return mode === 'PreferSameNode' ? isForNode(candidate, node) : isForZone(candidate, node.labels?.[zoneKey] ?? '');
@@ -35,16 +35,15 @@ const isForNode = ({ endpoint }: Candidate, { name }: ThisNode): boolean =>
 const isForZone = ({ endpoint }: Candidate, zone: string): boolean =>
   endpoint.hints?.forZones?.some((hint) => hint.name === zone) ?? false;
 
-/** The key that chose, and whom. `key` is undefined where there was nothing to choose by, or nothing matched. */
+/** The matching key and the selected endpoints; `key` is undefined without keys or without a match. */
 export interface KeyedChoice {
   readonly key: string | undefined;
   readonly chosen: readonly Candidate[];
 }
 
 /**
- * The endpoints that ordered topology keys prefer: those that share this node's value of the first key for which there
- * are any. `*` is everybody; without it, and without a match, there is nobody. Keys that this node has no value for,
- * and endpoints without one, do not match.
+ * Selects the endpoints that share this node's value of the first topology key that any endpoint matches. `*` matches all; without
+ * a match, none is selected. Keys without a value on this node or endpoint do not match.
  */
 export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[], node: ThisNode): KeyedChoice {
   if (keys.length === 0) return { key: undefined, chosen: ready };
@@ -52,7 +51,7 @@ export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[
     if (key === '*') return { key, chosen: ready };
     const own = node.labels?.[key];
     if (own === undefined || own === '') continue;
-    // Nodes of two clusters may have one name.
+    // Nodes of two clusters may have the same name.
     const within = key === hostnameKey ? ready.filter(({ cluster }) => cluster === node.cluster) : ready;
     const chosen = within.filter((candidate) => topologyValue(candidate, key) === own);
     if (chosen.length > 0) return { key, chosen };
@@ -60,7 +59,7 @@ export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[
   return { key: undefined, chosen: [] };
 }
 
-/** An endpoint's value of a topology key. In v1 slices most of what v1beta1 had is in fields of their own. */
+/** The value of a topology key of an endpoint. v1 has fields for most keys of v1beta1's topology map. */
 export function topologyValue({ endpoint, nodeName, slice }: Candidate, key: string): string | undefined {
   const kept = endpoint.deprecatedTopology?.[key];
   if (key === hostnameKey) return nodeName ?? kept;

@@ -2,13 +2,13 @@ import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { Action, FrontendKind, Route, Target } from './route.ts';
 import { targetKey } from './route.ts';
 
-/** The kinds of addresses that there are for a port, by who is led to an endpoint there. */
+/** The kinds of addresses of a port, by the clients that reach an endpoint through them. */
 export interface Uses {
-  /** Everybody may be. */
+  /** All clients. */
   readonly usedAt: readonly FrontendKind[];
-  /** Clients on this node alone may be. */
+  /** Clients on this node only. */
   readonly usedNearAt: readonly FrontendKind[];
-  /** Nobody is. */
+  /** No client. */
   readonly unusedAt: readonly FrontendKind[];
 }
 
@@ -19,7 +19,7 @@ export interface UsedPort {
   readonly family: Route['family'];
 }
 
-/** What the routes of a port make of each endpoint: the routes themselves are asked, so that it is true. */
+/** Returns the uses of an endpoint, read from the routes themselves. */
 export function usesIn(routes: readonly Route[], port: UsedPort): (endpoint: Pick<Target, 'address' | 'port'>) => Uses {
   const own = routes
     .filter(
@@ -30,9 +30,9 @@ export function usesIn(routes: readonly Route[], port: UsedPort): (endpoint: Pic
   const kinds = [...new Set(own.map(({ kind }) => kind))];
   return (endpoint) => {
     const key = targetKey(endpoint);
-    const leading = (who: 'all' | 'near'): ReadonlySet<FrontendKind> =>
+    const kindsWith = (who: 'all' | 'near'): ReadonlySet<FrontendKind> =>
       new Set(own.filter((route) => route[who].has(key)).map(({ kind }) => kind));
-    const [all, near] = [leading('all'), leading('near')];
+    const [all, near] = [kindsWith('all'), kindsWith('near')];
     return {
       usedAt: kinds.filter((kind) => all.has(kind)),
       usedNearAt: kinds.filter((kind) => near.has(kind) && !all.has(kind)),

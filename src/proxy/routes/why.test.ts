@@ -11,7 +11,7 @@ const reasons = (input: RouteInput): readonly string[] =>
     return `${address} ${uses.join('+') || 'unused'}: ${reason}`;
   });
 
-test('each endpoint is told with why it is used or not', () => {
+test('explains why each endpoint is used or not', () => {
   const slices = [
     slice([
       endpoint('10.1.0.1', { node: 'n1', forZones: ['a'] }),
@@ -37,7 +37,7 @@ test('each endpoint is told with why it is used or not', () => {
   ]);
 });
 
-test('endpoints that terminate are told apart by what they stand in for', () => {
+test('explains the use of terminating endpoints', () => {
   const terminating = endpoint('10.1.0.5', { node: 'n1', state: 'terminating' });
   assert.deepEqual(reasons({ service: service(), slices: [slice([terminating])], node }), [
     '10.1.0.5 clusterIP: terminating, but still serving, and nothing is ready',
@@ -49,7 +49,7 @@ test('endpoints that terminate are told apart by what they stand in for', () => 
   ]);
 });
 
-test('under an external policy Local, who is elsewhere is used by clients of this node', () => {
+test('explains that under external policy Local, remote endpoints serve clients on this node', () => {
   const spec = { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30080 }] } as const;
   const slices = [slice([endpoint('10.1.0.1', { node: 'n1' }), endpoint('10.1.1.1', { node: 'n2' })])];
   assert.deepEqual(reasons({ service: service(spec), slices, node }), [
@@ -58,7 +58,7 @@ test('under an external policy Local, who is elsewhere is used by clients of thi
   ]);
 });
 
-test('who does not answer the load balancer is told to be left out there, and there alone', () => {
+test('explains that a failing health check excludes an endpoint from the load balancer only', () => {
   const balanced = (...unhealthy: readonly string[]): RouteInput => ({
     service: service(
       { type: 'LoadBalancer' },
@@ -84,7 +84,7 @@ test('who does not answer the load balancer is told to be left out there, and th
   ]);
 });
 
-test('MCS-133 topology keys are told with the cluster they are of', () => {
+test('MCS-133 explains topology keys with their cluster', () => {
   const imported = {
     metadata: {},
     spec: {
@@ -114,7 +114,7 @@ test('MCS-133 topology keys are told with the cluster they are of', () => {
   ]);
 });
 
-test('what has no routes at all, and slices that are of no use, are told', () => {
+test('explains owners without routes and unused slices', () => {
   assert.equal(
     why({ service: service({ clusterIP: 'None' }), slices: [], node }).unrouted,
     'it is headless: clients connect to its endpoints',

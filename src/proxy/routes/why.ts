@@ -1,4 +1,4 @@
-// Why an endpoint is used or not, in words, for `fairlead proxy routes`.
+// Explains why an endpoint is used or not, for `fairlead proxy routes`.
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { IpFamily } from '../../api/addresses.ts';
 import { familyOf } from '../../api/addresses.ts';
@@ -17,7 +17,7 @@ import { topologyValue, zoneKey } from './topology.ts';
 import type { UsedPort, Uses } from './uses.ts';
 import { usesIn } from './uses.ts';
 
-/** One endpoint of one port, and what is made of it. */
+/** One endpoint of one port, its uses and the reason. */
 export interface EndpointReason extends Uses {
   readonly portName: string;
   readonly protocol: Protocol;
@@ -31,12 +31,12 @@ export interface EndpointReason extends Uses {
   readonly reason: string;
 }
 
-/** Everything that is to be said about the endpoints of a Service or an import. */
+/** The explanation of a Service or an import. */
 export interface Explanation {
   /** Why there are no routes at all. */
   readonly unrouted?: string;
   readonly endpoints: readonly EndpointReason[];
-  /** Slices that are of no use as a whole, each with why. */
+  /** Unused slices, each with the reason. */
   readonly ignoredSlices: readonly string[];
 }
 
@@ -44,7 +44,7 @@ interface Port extends UsedPort {
   readonly selection: Selection;
 }
 
-/** Explains what is made of each endpoint on this node; `routes` are those of the input. */
+/** Explains each endpoint; `routes` are those of the input. */
 export function why(input: RouteInput, routes: readonly Route[] = routesOf(input)): Explanation {
   const unrouted = unroutedReason(input);
   if (unrouted !== undefined) return { unrouted, endpoints: [], ignoredSlices: [] };
@@ -100,7 +100,7 @@ function portsOf(input: RouteInput): readonly Port[] {
   );
 }
 
-/** What a reason is made of. */
+/** What a reason depends on. */
 interface Case {
   readonly candidate: Candidate;
   readonly port: Port;
@@ -110,7 +110,7 @@ interface Case {
 
 function reasonOf({ candidate, port, uses, input }: Case): string {
   const { selection } = port;
-  const [isNear, isHere] = [selection.cluster.includes(candidate), selection.local.includes(candidate)];
+  const [isNear, isOnNode] = [selection.cluster.includes(candidate), selection.local.includes(candidate)];
   const reason = isNear ? whyUsed(candidate, selection) : whyNot(candidate, selection, input.node);
   const isUsed = uses.usedAt.length > 0;
   const kinds = [...uses.usedAt, ...uses.usedNearAt, ...uses.unusedAt];
@@ -120,15 +120,15 @@ function reasonOf({ candidate, port, uses, input }: Case): string {
       : undefined;
   return [
     reason,
-    ...(isNear && !isHere && asksLocal(input) ? ['not on this node, as policy Local asks'] : []),
-    ...(!isNear && isHere && isUsed ? ['policy Local uses it'] : []),
-    ...(!isNear && !isHere && isUsed ? ['the load balancer uses it: nearer ones do not answer it'] : []),
+    ...(isNear && !isOnNode && hasPolicyLocal(input) ? ['not on this node, as policy Local asks'] : []),
+    ...(!isNear && isOnNode && isUsed ? ['policy Local uses it'] : []),
+    ...(!isNear && !isOnNode && isUsed ? ['the load balancer uses it: nearer ones do not answer it'] : []),
     ...(checks === undefined ? [] : [checks]),
   ].join('; ');
 }
 
-/** Whether connections to any address of it go to endpoints of this node alone. */
-function asksLocal(input: RouteInput): boolean {
+/** Whether it has a traffic policy Local. */
+function hasPolicyLocal(input: RouteInput): boolean {
   if ('import' in input) return input.import.serviceImport?.spec?.internalTrafficPolicy === 'Local';
   const { internalTrafficPolicy, externalTrafficPolicy } = input.service.spec;
   return internalTrafficPolicy === 'Local' || externalTrafficPolicy === 'Local';

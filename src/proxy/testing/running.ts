@@ -1,4 +1,4 @@
-// A proxy before a server of its own, whose backend remembers what it was told.
+// A proxy with its own API server and a backend that records calls.
 import assert from 'node:assert/strict';
 
 import { pino } from 'pino';
@@ -16,7 +16,7 @@ import { actionText } from '../routes/testing/objects.ts';
 import type { Route } from '../routes/route.ts';
 import { routeKey } from '../routes/route.ts';
 
-/** A backend that remembers what it was told, and fails when told to. */
+/** A backend that records calls, and fails on request. */
 class Recorder implements Backend {
   readonly calls: string[] = [];
   readonly routes = new Map<string, Route>();
@@ -85,11 +85,11 @@ export const slice = (name: string, addresses: readonly string[], labels: object
 
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
-/** A client that may do everything. */
+/** A client of an administrator. */
 export const clientOf = (server: TestServer): Client =>
   new Client(inProcess((request) => server.handle({ ...request, user })));
 
-/** A proxy before a server of its own. */
+/** A proxy and its API server. */
 export interface Running extends AsyncDisposable {
   readonly server: TestServer;
   readonly backend: Recorder;
@@ -97,7 +97,7 @@ export interface Running extends AsyncDisposable {
   readonly metrics: Registry;
 }
 
-/** Starts a proxy; `prepare` puts objects there before. */
+/** Starts a proxy; `prepare` creates objects before. */
 export async function startAll(
   options: Partial<ProxyOptions> = {},
   prepare?: (server: TestServer) => Promise<void>,

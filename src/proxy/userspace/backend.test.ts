@@ -9,7 +9,7 @@ import type { Action } from '../routes/route.ts';
 import { ask, forward, named, namedUdp, port, route, serve, target, udpClient, vips } from './testing/echo.ts';
 import { loadLibc } from './native/libc.ts';
 import { Sockets } from './native/sockets.ts';
-import { engines } from './testing/stand.ts';
+import { engines } from './testing/backend.ts';
 
 const libc = await loadLibc();
 const reject: Action = { type: 'reject' };
@@ -18,29 +18,29 @@ const drop: Action = { type: 'drop' };
 for (const { engine, skip, open } of engines) {
   describe(`the ${engine} engine: connections`, { skip }, () => {
     const vip = vips();
-    // Who is to hear nothing is reset where the kernel cannot be told. Only where silence is expected need nobody wait long.
+    // Without kernel filters, disallowed clients are reset. Short timeouts, as silence is expected.
     const isNative = engine === 'native';
     const [silence, unheard] = isNative ? [/^silence$/, { timeoutMs: 300 }] : [/^(ECONNRESET|EPIPE)$/, {}];
 
-    test('a connection reaches a target, and bytes go both ways', async () => {
-      await using stand = await open();
+    test('relays bytes in both directions', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       assert.equal(await ask(address, { text: 'hello' }), 'a\nhello');
       const big = 'x'.repeat(3_000_000);
       assert.equal((await ask(address, { text: big })).length, big.length + 2);
-      await until('it is over', async () => (await stand.value('fairlead_proxy_connections')) === 0);
-      assert.equal(await stand.value('fairlead_proxy_bytes_total{direction="to_target"}'), big.length + 5);
+      await until('it is over', async () => (await running.value('fairlead_proxy_connections')) === 0);
+      assert.equal(await running.value('fairlead_proxy_bytes_total{direction="to_target"}'), big.length + 5);
     });
 
-    test('one half of a connection may end before the other', async () => {
-      await using stand = await open();
+    test('passes a half-close on', async () => {
+      await using running = await open();
       await using pod = await serve('127.0.0.1', (socket) => {
         socket.resume().on('end', () => setTimeout(() => socket.end('after the end'), 50));
       });
       const address = vip();
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       assert.equal(await ask(address), 'after the end');
       await using talker = await serve('127.0.0.1', (socket) => {
         socket.end('bye');
@@ -49,7 +49,7 @@ for (const { engine, skip, open } of engines) {
       });
       const heard: Buffer[] = [];
       let isOver = false;
-      await stand.set(route(address, forward(target(talker))));
+      await running.set(route(address, forward(target(talker))));
       const client = connect({ host: address, port, allowHalfOpen: true });
       client.resume();
       await once(client, 'end');
@@ -60,95 +60,97 @@ for (const { engine, skip, open } of engines) {
       await until('the end is heard', () => isOver);
     });
 
-    test('a reset of one side is a reset of the other', async () => {
-      await using stand = await open();
+    test('passes a reset on', async () => {
+      await using running = await open();
       await using pod = await serve('127.0.0.1', (socket) => socket.once('data', () => socket.resetAndDestroy()));
       const address = vip();
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       assert.equal(await ask(address), 'ECONNRESET');
     });
 
-    test('without endpoints connections are refused, then served as soon as there are some', async () => {
-      await using stand = await open();
+    test('rejects connections without endpoints, and serves when there are some', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
-      await stand.set(route(address, reject));
+      await running.set(route(address, reject));
       assert.equal(await ask(address), 'ECONNREFUSED');
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       assert.equal(await ask(address), 'a\nhi');
-      await stand.set();
+      await running.set();
       assert.equal(await ask(address), 'ECONNREFUSED');
     });
 
-    test('LB-7 what is to be silent is not answered, and hides what listens everywhere', async () => {
-      await using stand = await open();
+    test('LB-7 drops connections of a silent route, also if another program listens on all addresses', async () => {
+      await using running = await open();
       await using elsewhere = await named('127.0.0.1', 'not for you');
       const address = vip();
-      await stand.set(route(address, drop, { port: elsewhere.port }));
+      await running.set(route(address, drop, { port: elsewhere.port }));
       assert.match(await ask(address, { at: elsewhere.port, ...unheard }), silence);
     });
 
-    test('a target that does not listen is passed over', async () => {
-      await using stand = await open();
+    test('tries another target if the port is closed', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const gone = await named('127.0.0.1', 'gone');
       await gone[Symbol.asyncDispose]();
       const address = vip();
-      await stand.set(route(address, forward(target(gone), target(pod))));
+      await running.set(route(address, forward(target(gone), target(pod))));
       const answers = await Promise.all(Array.from({ length: 50 }, () => ask(address)));
       assert.deepEqual(new Set(answers), new Set(['a\nhi']));
-      await stand.set(route(address, forward(target(gone))));
+      await running.set(route(address, forward(target(gone))));
       assert.equal(await ask(address), 'ECONNRESET');
     });
 
-    test('a target that does not answer at all is passed over after a moment', async () => {
-      await using stand = await open();
+    test('tries another target after the dial timeout', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
-      // A listener that nobody hears from; where there is none, an address that nobody has.
+      // A listener that never answers; without one, an unused address.
       const silent = { address: libc === undefined ? '192.0.2.1' : vip(), port };
       const fd = libc === undefined ? undefined : new Sockets(libc).listen(silent.address, port, [[]]);
       const address = vip();
-      await stand.set(route(address, forward(target(silent), target(pod))));
+      await running.set(route(address, forward(target(silent), target(pod))));
       const answers = await Promise.all(Array.from({ length: 10 }, () => ask(address)));
       assert.deepEqual(new Set(answers), new Set(['a\nhi']));
       if (fd !== undefined) libc?.close(fd);
     });
 
-    test('a target is told of the client first, where it asked for that', async () => {
-      await using stand = await open();
+    test('sends the PROXY protocol header if the route has one', async () => {
+      await using running = await open();
       const address = vip();
-      // It speaks only once it was told, though the client waits for it to speak.
-      await using pod = await serve('127.0.0.1', (socket) => socket.once('data', (told: Buffer) => socket.end(told)));
+      // The target answers after the header, while the client sends nothing.
+      await using pod = await serve('127.0.0.1', (socket) =>
+        socket.once('data', (header: Buffer) => socket.end(header)),
+      );
       const hear = async (from: string): Promise<readonly [number, Buffer]> => {
         const socket = connect({ host: address, port, localAddress: from });
-        const [told] = (await once(socket, 'data')) as [Buffer];
+        const [header] = (await once(socket, 'data')) as [Buffer];
         const own = socket.localPort ?? 0;
         socket.destroy();
-        return [own, told];
+        return [own, header];
       };
-      await stand.set(route(address, forward(target(pod)), { proxyProtocol: 'v1' }));
+      await running.set(route(address, forward(target(pod)), { proxyProtocol: 'v1' }));
       const [own, line] = await hear('127.5.0.1');
       assert.equal(line.toString(), `PROXY TCP4 127.5.0.1 ${address} ${own} ${port}\r\n`);
-      await stand.set(route(address, forward(target(pod)), { proxyProtocol: 'v2' }));
+      await running.set(route(address, forward(target(pod)), { proxyProtocol: 'v2' }));
       const [, bytes] = await hear('127.5.0.1');
       assert.equal(bytes.length, 28);
       assert.deepEqual([...bytes.subarray(16, 20)], [127, 5, 0, 1]);
       await using echo = await named('127.0.0.1', 'a');
-      await stand.set(route(address, forward(target(echo)), { proxyProtocol: 'v1' }));
+      await running.set(route(address, forward(target(echo)), { proxyProtocol: 'v1' }));
       assert.match(await ask(address, { from: '127.5.0.2' }), /^a\nPROXY TCP4 127\.5\.0\.2 .*\r\nhi$/);
     });
 
-    test('a client comes back to where it was, until that is gone', async () => {
-      await using stand = await open({ threads: 2 });
+    test('keeps session affinity until the target is removed', async () => {
+      await using running = await open({ threads: 2 });
       const pods = await Promise.all(['a', 'b', 'c'].map((name) => named('127.0.0.1', name)));
       const address = vip();
-      await stand.set(route(address, forward(...pods.map((pod) => target(pod, 60)))));
+      await running.set(route(address, forward(...pods.map((pod) => target(pod, 60)))));
       const answers = new Set<string>();
       for (let count = 0; count < 20; count++) answers.add(await ask(address));
       assert.equal(answers.size, 1);
       const first = [...answers][0] ?? '';
       const others = pods.filter((_, index) => 'abc'[index] !== first[0]);
-      await stand.set(route(address, forward(...others.map((pod) => target(pod, 60)))));
+      await running.set(route(address, forward(...others.map((pod) => target(pod, 60)))));
       const later = new Set<string>();
       for (let count = 0; count < 20; count++) later.add(await ask(address));
       assert.equal(later.size, 1);
@@ -156,59 +158,59 @@ for (const { engine, skip, open } of engines) {
       for (const pod of pods) await pod[Symbol.asyncDispose]();
     });
 
-    test('clients outside the source ranges are not served', async () => {
-      await using stand = await open();
+    test('rejects clients outside the source ranges', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
-      await stand.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
+      await running.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
       assert.equal(await ask(address, { from: '127.5.0.1' }), 'a\nhi');
       assert.match(await ask(address, { from: '127.6.0.1', ...unheard }), silence);
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       assert.equal(await ask(address, { from: '127.6.0.1' }), 'a\nhi', 'the ranges are gone');
     });
 
-    test('a connection goes on when its client is no longer in the source ranges', async () => {
-      await using stand = await open();
+    test('keeps connections of clients that leave the source ranges', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
       const from = '127.5.0.1';
-      await stand.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
+      await running.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
       const client = connect({ host: address, port, localAddress: from });
       const heard: string[] = [];
       client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
       await until('it is connected', () => heard.join('') === 'a\n');
-      await stand.set(route(address, forward(target(pod)), { sources: ['127.6.0.0/16'] }));
+      await running.set(route(address, forward(target(pod)), { sources: ['127.6.0.0/16'] }));
       assert.match(await ask(address, { from, ...unheard }), silence);
       client.write('still here');
       await until('it goes on', () => heard.join('') === 'a\nstill here');
       client.destroy();
     });
 
-    test('connections go on when their target or their Service is gone, and no new ones come', async () => {
-      await using stand = await open();
+    test('keeps connections when their target or Service is removed, and accepts no new ones', async () => {
+      await using running = await open();
       await using a = await named('127.0.0.1', 'a');
       await using b = await named('127.0.0.1', 'b');
       const address = vip();
-      await stand.set(route(address, forward(target(a))));
+      await running.set(route(address, forward(target(a))));
       const client = connect({ host: address, port });
       const heard: string[] = [];
       client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
       await until('it is connected', () => heard.join('') === 'a\n');
-      await stand.set(route(address, forward(target(b))));
+      await running.set(route(address, forward(target(b))));
       assert.equal(await ask(address), 'b\nhi');
       client.write('one ');
       await until('it goes on', () => heard.join('') === 'a\none ');
-      await stand.set();
+      await running.set();
       client.write('two');
       await until('it still goes on', () => heard.join('') === 'a\none two');
       client.destroy();
     });
 
-    test('endpoints change under hundreds of connections a second, and none is lost', async () => {
-      await using stand = await open();
+    test('loses no connection while endpoints change', async () => {
+      await using running = await open();
       const pods = await Promise.all(['a', 'b', 'c', 'd'].map((name) => named('127.0.0.1', name)));
       const address = vip();
-      await stand.set(route(address, forward(...pods.map((pod) => target(pod)))));
+      await running.set(route(address, forward(...pods.map((pod) => target(pod)))));
       let isOver = false;
       const answers = new Map<string, number>();
       const client = async (): Promise<void> => {
@@ -220,8 +222,8 @@ for (const { engine, skip, open } of engines) {
       const clients = Array.from({ length: 16 }, client);
       for (let count = 0; count < 60; count++) {
         const some = pods.filter((_, index) => (count + index) % 3 !== 0);
-        await stand.set(route(address, forward(...some.map((pod) => target(pod)))));
-        if (count % 10 === 0) await stand.backend.replace(stand.table);
+        await running.set(route(address, forward(...some.map((pod) => target(pod)))));
+        if (count % 10 === 0) await running.backend.replace(running.table);
         await delay(10);
       }
       isOver = true;
@@ -230,20 +232,20 @@ for (const { engine, skip, open } of engines) {
       for (const pod of pods) await pod[Symbol.asyncDispose]();
     });
 
-    test('IPv6 works alike', async () => {
-      await using stand = await open();
+    test('relays IPv6', async () => {
+      await using running = await open();
       await using pod = await named('::1', 'six');
       const at = 28_000 + Math.floor(Math.random() * 4000); // the only address there is without set-up
-      await stand.set(route('::1', forward(target(pod)), { port: at }));
+      await running.set(route('::1', forward(target(pod)), { port: at }));
       assert.equal(await ask('::1', { at }), 'six\nhi');
     });
 
-    test('TCP and UDP on one port are two routes', async () => {
-      await using stand = await open();
+    test('treats TCP and UDP on one port as two routes', async () => {
+      await using running = await open();
       await using tcp = await named('127.0.0.1', 'tcp');
       await using udp = await namedUdp('127.0.0.1', 'udp');
       const address = vip();
-      await stand.set(
+      await running.set(
         route(address, forward(target(tcp))),
         route(address, forward(target(udp)), { protocol: 'UDP' }),
         route(address, forward(target(udp)), { protocol: 'SCTP' }),
@@ -251,7 +253,7 @@ for (const { engine, skip, open } of engines) {
       assert.equal(await ask(address), 'tcp\nhi');
       await using client = await udpClient(address);
       assert.equal(await client.ask('hi'), 'udp hi');
-      assert.match(stand.problems.join(), /SCTP: listeners carry TCP and UDP/);
+      assert.match(running.problems.join(), /SCTP: listeners carry TCP and UDP/);
     });
   });
 }

@@ -1,4 +1,4 @@
-/** What is counted, in the order of the numbers. */
+/** The counters, in the order in which they are stored. */
 const counterNames = [
   'open',
   'accepted',
@@ -11,7 +11,7 @@ const counterNames = [
 ] as const;
 export type CounterName = (typeof counterNames)[number];
 
-/** Numbers that one thread writes and others read. A number of 64 bits is read whole on the systems there are. */
+/** Counters in shared memory that one thread writes and others read. Reads of 64 bits are atomic on supported systems. */
 export class Counters {
   readonly memory: SharedArrayBuffer;
   readonly #values: Float64Array;

@@ -1,32 +1,32 @@
+import type { AllowedSources } from './allowed-sources.ts';
+import type { BalancerChange } from './balancer.ts';
 import type { Counters } from './counters.ts';
-import type { Heard } from './heard.ts';
-import type { SwitchboardChange } from './switchboard.ts';
 
-/** An address and port to be held. */
-export interface DoorPlace {
+/** An address and port to listen on. */
+export interface ListenRequest {
   /** The key of its route. */
   readonly key: string;
   readonly address: string;
   readonly port: number;
-  readonly heard: Heard;
-  /** Clients come back to where they were. */
+  readonly allowedSources: AllowedSources;
+  /** The route has session affinity. */
   readonly isSticky: boolean;
 }
 
-/** A door that is open. */
-export interface OpenDoor {
-  /** Hears these from now on. Left out: it cannot tell the kernel, and resets those whom it should not hear. */
-  readonly hear?: (heard: Heard) => void;
-  /** Takes no more from it. Connections go on. */
+/** An open listener. */
+export interface Listener {
+  /** Replaces the sources it accepts. Left out: the engine cannot filter in the kernel, and resets other connections. */
+  readonly setAllowedSources?: (sources: AllowedSources) => void;
+  /** Stops accepting. Existing connections continue. */
   close(): Promise<void>;
 }
 
-/** What accepts connections and moves their bytes. */
+/** Accepts connections and relays their bytes. */
 export interface Engine extends AsyncDisposable {
-  /** What it counts, one for each thread. */
+  /** One set of counters for each thread. */
   readonly counters: readonly Counters[];
-  /** Resolves when new connections go by it. */
-  change(change: SwitchboardChange): Promise<void>;
-  /** Rejects with an error whose `code` is the system's. */
-  open(place: DoorPlace): Promise<OpenDoor>;
+  /** Resolves when new connections follow the change. */
+  change(change: BalancerChange): Promise<void>;
+  /** Rejects with an error that has the system's `code`. */
+  open(request: ListenRequest): Promise<Listener>;
 }

@@ -38,7 +38,7 @@ for (const { name, owners, most, want } of [
   },
   { name: 'none', owners: { 'Service a/x': 3 }, most: 0, want: {} },
 ]) {
-  test(`shares listeners: ${name}`, () => {
+  test(`divides listeners: ${name}`, () => {
     const chosen = fairShare(routesOf(owners), most);
     const of = (prefix: string): number => [...chosen].filter((key) => key.includes(prefix)).length;
     for (const [owner, count] of Object.entries(want))

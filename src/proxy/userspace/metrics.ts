@@ -4,8 +4,8 @@ import { collectedCounter, collectedGauge } from '../../metrics/collected.ts';
 import type { CounterName, Counters } from './counters.ts';
 import type { UdpRelays } from './udp.ts';
 
-/** What listeners tell of themselves. Numbers are read when they are asked for. */
-export function describe(
+/** Registers the metrics of listeners. */
+export function registerMetrics(
   registry: Registry,
   { counters, udp, unopened }: { counters: () => readonly Counters[]; udp: UdpRelays; unopened: () => number },
 ): void {
@@ -20,10 +20,10 @@ export function describe(
     collectedCounter(registry, `fairlead_proxy_${name}`, help, () =>
       Object.entries(values).map(([value, read]) => [{ [label]: value }, read()]),
     );
-  gauge('connections', 'TCP connections that are open.', () => sum('open'));
-  gauge('udp_flows', 'UDP flows that are remembered.', () => udp.flows);
-  gauge('unopened_routes', 'Routes whose address and port could not be opened.', unopened);
-  total('connections_total', 'TCP connections, by what became of them.', {
+  gauge('connections', 'Open TCP connections.', () => sum('open'));
+  gauge('udp_flows', 'Active UDP flows.', () => udp.flows);
+  gauge('unopened_routes', 'Routes whose listener could not be opened.', unopened);
+  total('connections_total', 'TCP connections by outcome.', {
     label: 'outcome',
     values: {
       accepted: () => sum('accepted'),
@@ -36,11 +36,11 @@ export function describe(
     label: 'protocol',
     values: { TCP: () => sum('dialFailures') },
   });
-  total('bytes_total', 'Bytes of TCP connections that are over.', {
+  total('bytes_total', 'Bytes of closed TCP connections by direction.', {
     label: 'direction',
     values: { to_target: () => sum('bytesUp'), to_client: () => sum('bytesDown') },
   });
-  total('datagrams_total', 'Datagrams of clients, by what became of them.', {
+  total('datagrams_total', 'Datagrams of clients by outcome.', {
     label: 'outcome',
     values: { received: () => udp.datagrams, lost: () => udp.lost, limited: () => udp.limited },
   });

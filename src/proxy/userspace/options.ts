@@ -1,17 +1,17 @@
-/** How much of the machine the listeners may take. */
+/** Limits on the resources of all listeners. */
 export interface UserspaceLimits {
-  /** TCP connections, each two descriptors. One more is reset. Default: 20,000. */
+  /** TCP connections, with two descriptors each. Further ones are reset. Default: 20,000. */
   readonly connections: number;
-  /** TCP connections of one virtual address, so that it cannot take them all. Default: 10,000. */
+  /** TCP connections of one virtual address. Default: 10,000. */
   readonly connectionsPerAddress: number;
-  /** Addresses and ports with a listener, each a descriptor; namespaces share them evenly. Default: as many as asked for. */
+  /** Listeners, with one descriptor each; namespaces share them evenly. Default: no limit. */
   readonly listeners: number;
-  /** UDP flows, each a descriptor; the one idle longest gives way. Default: 8,192. */
+  /** UDP flows, with one descriptor each; a further one replaces the flow that was idle longest. Default: 8,192. */
   readonly udpFlows: number;
-  /** A UDP flow without a packet either way is forgotten after so long. Default: a minute. */
+  /** A UDP flow ends after this time without a datagram in either direction. Default: a minute. */
   readonly udpIdleMs: number;
-  /** Clients that are remembered for session affinity; the one away longest is forgotten. Default: 262,144. */
-  readonly pins: number;
+  /** Entries of the affinity table; a further one replaces the least recently used. Default: 262,144. */
+  readonly affinityEntries: number;
 }
 
 export const defaultLimits: UserspaceLimits = {
@@ -20,42 +20,42 @@ export const defaultLimits: UserspaceLimits = {
   listeners: Infinity,
   udpFlows: 8192,
   udpIdleMs: 60_000,
-  pins: 262_144,
+  affinityEntries: 262_144,
 };
 
-/** Limits within so many descriptors; what is left is for health checks. */
+/** Lowers limits to fit into a number of descriptors; the rest is for health checks. */
 export function limitsWithin(descriptors: number, given: Partial<UserspaceLimits> = {}): UserspaceLimits {
-  const most = (share: number, each: number): number => Math.max(4, Math.floor((descriptors * share) / each));
+  const affordable = (share: number, each: number): number => Math.max(4, Math.floor((descriptors * share) / each));
   const wanted = { ...defaultLimits, ...given };
-  const connections = Math.min(wanted.connections, most(0.42, 2));
+  const connections = Math.min(wanted.connections, affordable(0.42, 2));
   return {
     ...wanted,
     connections,
     connectionsPerAddress: Math.min(wanted.connectionsPerAddress, Math.ceil(connections / 2)),
-    listeners: Math.min(wanted.listeners, most(0.35, 1)),
-    udpFlows: Math.min(wanted.udpFlows, most(0.14, 1)),
+    listeners: Math.min(wanted.listeners, affordable(0.35, 1)),
+    udpFlows: Math.min(wanted.udpFlows, affordable(0.14, 1)),
   };
 }
 
 /** How routes are served by listeners. */
 export interface UserspaceOptions {
   readonly limits?: Partial<UserspaceLimits>;
-  /** Descriptors that all of it may take: no limit above is higher than these allow. Default: no bound. */
+  /** Descriptors for all listeners, connections and flows; limits are lowered to fit. Default: no limit. */
   readonly descriptors?: number;
   /**
-   * What moves bytes: `native`, the system's own calls from threads beside the event loop, or `node`, Node's sockets on it.
-   * Default: native where it can be had.
+   * What relays bytes: `native`, system calls in threads beside the event loop, or `node`, Node's sockets on the event loop.
+   * Default: native where it is available.
    */
   readonly engine?: 'native' | 'node';
-  /** Threads that move bytes, of the native engine. Default: 1. */
+  /** Threads of the native engine. Default: 1. */
   readonly threads?: number;
-  /** How long connections may go on when it stops. Default: 1 s. */
+  /** How long connections may continue when the proxy stops. Default: 1 s. */
   readonly drainMs?: number;
 }
 
-/** How long a target has to answer, by how many did not before; the last that can be tried has the last of these. */
+/** Dial timeout by the number of targets that failed before; the last target that can be tried has the last of these. */
 export const dialTimeoutsMs = [250, 500, 1000, 5000] as const;
 
-/** How long one attempt may take. */
+/** The timeout of one dial. */
 export const dialTimeoutMs = (failures: number, isLast: boolean): number =>
   (isLast ? dialTimeoutsMs.at(-1) : dialTimeoutsMs[failures]) ?? dialTimeoutsMs[3];

@@ -3,10 +3,10 @@ import type { Route } from '../routes/route.ts';
 import { placeText } from '../routes/route.ts';
 
 /**
- * Why the address of a route could not be held, and what to do about it. Where whole ranges of virtual addresses are not
- * this machine's, the sentence is about the range, and the same for all in it.
+ * Why listening for a route failed, and what to do about it. If a whole range of virtual addresses is not configured on this
+ * machine, the sentence is about the range and the same for all routes in it.
  */
-export function doorProblem(route: Route, error: unknown, serviceRanges: readonly string[]): string {
+export function listenProblem(route: Route, error: unknown, serviceRanges: readonly string[]): string {
   const { owner, address, protocol } = route;
   const code = codeOf(error);
   const range = code === 'EADDRNOTAVAIL' ? rangeOf(address, serviceRanges) : undefined;
@@ -14,9 +14,9 @@ export function doorProblem(route: Route, error: unknown, serviceRanges: readonl
   return `${owner} is not served at ${placeText(route)}/${protocol}: ${reasonOf(code, address, error)}`;
 }
 
-/** Why some addresses and ports of an owner have no listener, whichever they are. */
-export const limitProblem = (owner: string, most: number): string =>
-  `${owner} is not served at all of its addresses and ports: \`ulimit -n\` leaves ${most} listeners for all Services, ` +
+/** Why some addresses and ports of an owner have no listener. */
+export const limitProblem = (owner: string, listeners: number): string =>
+  `${owner} is not served at all of its addresses and ports: \`ulimit -n\` leaves ${listeners} listeners for all Services, ` +
   'and its namespace has its share of them; raise the limit, or use nftables';
 
 function rangeOf(address: string, ranges: readonly string[]): string | undefined {
@@ -39,19 +39,19 @@ function reasonOf(code: string, address: string, error: unknown): string {
         'sysctl net.ipv4.ip_unprivileged_port_start=0'
       );
     case 'EADDRNOTAVAIL':
-      return `this machine does not have it: let the kernel take it for its own with ${owningIt(address)}, or use nftables`;
+      return `this machine does not have it: let the kernel take it for its own with ${localRouteCommand(address)}, or use nftables`;
     default:
       return code === '' ? String(error) : code;
   }
 }
 
-/** Where a route is enough for IPv4, sockets of IPv6 ask for more. */
-const owningIt = (address: string): string =>
+/** A local route is enough for IPv4; IPv6 sockets also need a sysctl. */
+const localRouteCommand = (address: string): string =>
   address.includes(':')
     ? `\`ip -6 route add local ${address} dev lo\` and \`sysctl net.ipv6.ip_nonlocal_bind=1\``
     : `\`ip route add local ${address} dev lo\``;
 
-/** Whether a socket could not be had since this process, or the machine, has as many descriptors as it may. */
+/** Whether a socket could not be opened because the process or the machine has no descriptor left. */
 export const isOutOfDescriptors = (error: unknown): boolean => ['EMFILE', 'ENFILE'].includes(codeOf(error));
 
 function codeOf(error: unknown): string {

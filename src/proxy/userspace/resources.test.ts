@@ -8,14 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { until } from '../../server/testing/until.ts';
 import { ask, forward, named, network, port, route, serve, target, vips } from './testing/echo.ts';
-import { engines, Stand } from './testing/stand.ts';
+import { engines, TestBackend } from './testing/backend.ts';
 
 for (const { engine, skip, open } of engines) {
   describe(`the ${engine} engine: resources`, { skip }, () => {
     const vip = vips();
 
-    test('a slow reader holds back the writer, not memory', async () => {
-      await using stand = await open();
+    test('slows down the writer instead of buffering for a slow reader', async () => {
+      await using running = await open();
       let sent = 0;
       await using pod = await serve('127.0.0.1', (socket) => {
         const chunk = Buffer.alloc(1 << 20);
@@ -27,7 +27,7 @@ for (const { engine, skip, open } of engines) {
         more();
       });
       const address = vip();
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       const client = connect({ host: address, port });
       client.pause();
       await once(client, 'connect');
@@ -42,11 +42,11 @@ for (const { engine, skip, open } of engines) {
       client.destroy();
     });
 
-    test('too many connections are reset, of all and of one address', async () => {
-      await using stand = await open({ limits: { connections: 3, connectionsPerAddress: 2 } });
+    test('resets connections above the limits of the proxy and of one address', async () => {
+      await using running = await open({ limits: { connections: 3, connectionsPerAddress: 2 } });
       await using pod = await named('127.0.0.1', 'a');
       const [one, two] = [vip(), vip()];
-      await stand.set(...[one, two].map((address) => route(address, forward(target(pod)))));
+      await running.set(...[one, two].map((address) => route(address, forward(target(pod)))));
       const hold = async (address: string): Promise<() => void> => {
         const socket = connect({ host: address, port });
         await once(socket, 'data');
@@ -58,52 +58,55 @@ for (const { engine, skip, open } of engines) {
       assert.equal(await ask(two), 'ECONNRESET');
       for (const release of held) release();
       await until('there is room', async () => (await ask(one)) === 'a\nhi');
-      assert.ok((await stand.value('fairlead_proxy_connections_total{outcome="limited"}')) >= 2);
+      assert.ok((await running.value('fairlead_proxy_connections_total{outcome="limited"}')) >= 2);
     });
 
-    test('a port that is taken is told, and opened when it is free', async () => {
-      await using stand = await open();
+    test('reports a port in use, and opens it when it is free', async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
       const holder = createServer();
       holder.listen(port, address);
       await once(holder, 'listening');
-      await stand.set(route(address, forward(target(pod))));
-      assert.match(stand.problems[0] ?? '', /^Service shop\/web is not served at .*another program has that/);
+      await running.set(route(address, forward(target(pod))));
+      assert.match(running.problems[0] ?? '', /^Service shop\/web is not served at .*another program has that/);
       holder.close();
       await until('it is opened', async () => (await ask(address)) === 'a\nhi');
-      assert.deepEqual(stand.problems, []);
+      assert.deepEqual(running.problems, []);
     });
 
-    test('an address that is not here is told with what to do', async () => {
-      await using stand = await open();
-      await stand.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
+    test('reports an address that the machine does not have, with the fix', async () => {
+      await using running = await open();
+      await running.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
       assert.match(
-        stand.problems[0] ?? '',
+        running.problems[0] ?? '',
         /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo`, or/,
       );
-      await stand.set(route('2001:db8::77', forward(target({ address: '::1', port: 9 }))));
-      assert.match(stand.problems[0] ?? '', /ip -6 route add local 2001:db8::77 dev lo` and `sysctl net\.ipv6/);
+      await running.set(route('2001:db8::77', forward(target({ address: '::1', port: 9 }))));
+      assert.match(running.problems[0] ?? '', /ip -6 route add local 2001:db8::77 dev lo` and `sysctl net\.ipv6/);
     });
 
-    test('where a whole range is not here, that is said once', async () => {
-      await using stand = await open({}, { ...network, serviceRanges: ['192.0.2.0/24'] });
+    test('reports a range that the machine does not have once', async () => {
+      await using running = await open({}, { ...network, serviceRanges: ['192.0.2.0/24'] });
       const nobody = forward(target({ address: '127.0.0.1', port: 9 }));
-      await stand.set(route('192.0.2.77', nobody), route('192.0.2.78', nobody));
-      assert.equal(stand.problems.length, 1);
-      assert.match(stand.problems[0] ?? '', /^nothing is served in 192\.0\.2\.0\/24: .*local 192\.0\.2\.0\/24 dev lo/);
+      await running.set(route('192.0.2.77', nobody), route('192.0.2.78', nobody));
+      assert.equal(running.problems.length, 1);
+      assert.match(
+        running.problems[0] ?? '',
+        /^nothing is served in 192\.0\.2\.0\/24: .*local 192\.0\.2\.0\/24 dev lo/,
+      );
     });
 
-    test('no descriptor is left behind', { skip: !existsSync('/proc/self/fd') && 'there is no /proc' }, async () => {
-      await using stand = await open();
+    test('leaks no descriptor', { skip: !existsSync('/proc/self/fd') && 'there is no /proc' }, async () => {
+      await using running = await open();
       await using pod = await named('127.0.0.1', 'a');
       const gone = await named('127.0.0.1', 'gone');
       await gone[Symbol.asyncDispose]();
       const address = vip();
-      await stand.set(route(address, forward(target(pod), target(gone))));
+      await running.set(route(address, forward(target(pod), target(gone))));
       const count = (): number => readdirSync('/proc/self/fd').length;
       await ask(address);
-      await until('it is over', async () => (await stand.value('fairlead_proxy_connections')) === 0);
+      await until('it is over', async () => (await running.value('fairlead_proxy_connections')) === 0);
       await delay(50);
       const before = count();
       const all = Array.from({ length: 200 }, async (_, index) => {
@@ -117,15 +120,15 @@ for (const { engine, skip, open } of engines) {
       await until('all are closed', () => count() <= before + 2);
     });
 
-    test('disposing lets connections end, for a while', async () => {
-      const stand = await open({ drainMs: 60_000 });
+    test('waits for connections to end when it is disposed of, up to the drain time', async () => {
+      const running = await open({ drainMs: 60_000 });
       await using pod = await named('127.0.0.1', 'a');
       const address = vip();
-      await stand.set(route(address, forward(target(pod))));
+      await running.set(route(address, forward(target(pod))));
       const client = connect({ host: address, port });
       await once(client, 'data');
-      const disposed = stand[Symbol.asyncDispose]();
-      await until('nobody else is accepted', async () => (await ask(address)) === 'ECONNREFUSED');
+      const disposed = running[Symbol.asyncDispose]();
+      await until('no further connection is accepted', async () => (await ask(address)) === 'ECONNREFUSED');
       client.end('last');
       const [last] = (await once(client, 'data')) as [Buffer];
       assert.equal(last.toString(), 'last');
@@ -134,9 +137,9 @@ for (const { engine, skip, open } of engines) {
   });
 }
 
-test('metrics are those that the README lists', async () => {
-  await using stand = await Stand.open({ engine: 'node' });
-  const text = await stand.metrics.metrics();
+test('registers the metrics that the README lists', async () => {
+  await using running = await TestBackend.open({ engine: 'node' });
+  const text = await running.metrics.metrics();
   const made = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name);
   const page = readFileSync(new URL('README.md', import.meta.url), 'utf8');
   const listed = Array.from(page.matchAll(/`(fairlead_proxy_\w+)`/g), ([, name = '']) => name);

@@ -7,57 +7,57 @@ import { systemClock } from '../../client/clock.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Target } from '../routes/route.ts';
 import { targetKey } from '../routes/route.ts';
-import type { DoorPlace, OpenDoor } from './engine.ts';
+import type { ListenRequest, Listener } from './engine.ts';
 import type { UserspaceLimits } from './options.ts';
 import { isOutOfDescriptors } from './problem.ts';
-import type { Call, SwitchboardChange } from './switchboard.ts';
-import { Switchboard } from './switchboard.ts';
+import type { PendingConnection, BalancerChange } from './balancer.ts';
+import { Balancer } from './balancer.ts';
 
-/** A client's socket at a door, and the target its datagrams go to. */
+/** A client socket at a listener, and the target of its datagrams. */
 interface Flow {
   readonly name: string;
   readonly key: string;
   readonly target: Target;
-  readonly call: Call;
+  readonly pending: PendingConnection;
   readonly socket: Socket;
-  /** What came before the socket was connected; undefined: it is. */
+  /** Datagrams that arrived before the socket was connected; undefined: it is connected. */
   waiting: Buffer[] | undefined;
   usedMs: number;
 }
 
 export interface UdpOptions {
-  readonly limits: Pick<UserspaceLimits, 'udpFlows' | 'udpIdleMs' | 'pins'>;
+  readonly limits: Pick<UserspaceLimits, 'udpFlows' | 'udpIdleMs' | 'affinityEntries'>;
   readonly random?: () => number;
   readonly now?: () => number;
   /** When the last pause of this process ended, on the same clock. */
   readonly resumedAt?: () => number;
-  /** There is no descriptor for another flow. Told once a minute at most, however many there are. */
+  /** Called at most once a minute while no descriptor is left for further flows. */
   readonly onExhausted?: () => void;
 }
 
-/** What may wait to be sent by one socket; datagrams beyond are lost, as in any full queue of a network. */
-const mostQueuedBytes = 1 << 20;
-/** Datagrams that may wait for a socket to be connected, which takes a turn of the event loop. */
-const mostWaiting = 16;
-const tellEveryMs = 60_000;
+/** The send queue of one socket; datagrams beyond are dropped, as by any full queue of a network. */
+const maxQueuedBytes = 1 << 20;
+/** Datagrams that wait for a socket to be connected, which takes a turn of the event loop. */
+const maxWaiting = 16;
+const reportIntervalMs = 60_000;
 
-/** All flows of datagrams. */
+/** Relays UDP: one socket for each listener, one connected socket for each flow. */
 export class UdpRelays implements AsyncDisposable {
   readonly #limits: UdpOptions['limits'];
   readonly #now: () => number;
   readonly #resumedAt: () => number;
   readonly #onExhausted: () => void;
-  readonly #switchboard: Switchboard;
-  readonly #doors = new Set<Socket>();
-  /** Door and client → flow, the one idle longest first. */
+  readonly #balancer: Balancer;
+  readonly #listeners = new Set<Socket>();
+  /** ListenerRoute and client → flow, the one idle longest first. */
   readonly #flows = new Map<string, Flow>();
-  /** Door → how many flows it has. */
-  readonly #perDoor = new Map<string, number>();
+  /** ListenerRoute → how many flows it has. */
+  readonly #perListener = new Map<string, number>();
   readonly #sweeper: NodeJS.Timeout;
-  #toldMs = -Infinity;
-  /** Datagrams that were thrown away: refused, or too many at once. */
+  #reportedMs = -Infinity;
+  /** Datagrams that were dropped: rejected, or beyond a queue. */
   lost = 0;
-  /** Datagrams that were thrown away since there was no descriptor for their flow. */
+  /** Datagrams that were dropped because no descriptor was left for their flow. */
   limited = 0;
   datagrams = 0;
 
@@ -67,7 +67,7 @@ export class UdpRelays implements AsyncDisposable {
     this.#limits = limits;
     this.#now = now;
     this.#onExhausted = onExhausted;
-    this.#switchboard = new Switchboard({ random, now, mostPins: limits.pins, mostAttempts: 4 });
+    this.#balancer = new Balancer({ random, now, maxAffinityEntries: limits.affinityEntries, maxAttempts: 4 });
     this.#sweeper = setInterval(() => this.#sweep(), Math.max(50, Math.min(1000, limits.udpIdleMs / 4)));
     this.#sweeper.unref();
   }
@@ -76,56 +76,56 @@ export class UdpRelays implements AsyncDisposable {
     return this.#flows.size;
   }
 
-  /** New flows go by it; those to targets that serve no more are cut, so that their next datagram goes elsewhere. */
-  change(change: SwitchboardChange): void {
-    this.#switchboard.change(change);
+  /** New flows follow the change. Flows to targets that no longer serve end, so that their next datagram goes to another target. */
+  change(change: BalancerChange): void {
+    this.#balancer.change(change);
     for (const flow of this.#flows.values()) {
-      if (this.#switchboard.route(flow.key)?.serving?.has(targetKey(flow.target)) !== true) this.#cut(flow);
+      if (this.#balancer.route(flow.key)?.serving?.has(targetKey(flow.target)) !== true) this.#cut(flow);
     }
   }
 
-  async open({ key, address, port }: Pick<DoorPlace, 'key' | 'address' | 'port'>): Promise<OpenDoor> {
-    const door = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: address.includes(':') });
-    door.on('message', (message, from) => this.#receive(door, key, message, from));
+  async open({ key, address, port }: Pick<ListenRequest, 'key' | 'address' | 'port'>): Promise<Listener> {
+    const listener = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: address.includes(':') });
+    listener.on('message', (message, from) => this.#receive(listener, key, message, from));
     await new Promise<void>((resolve, reject) => {
-      door.once('error', reject);
-      door.bind({ address, port, exclusive: true }, () => {
-        door.off('error', reject);
-        door.on('error', () => this.lost++);
+      listener.once('error', reject);
+      listener.bind({ address, port, exclusive: true }, () => {
+        listener.off('error', reject);
+        listener.on('error', () => this.lost++);
         resolve();
       });
     }).catch((error: unknown) => {
-      door.close();
+      listener.close();
       throw error;
     });
-    this.#doors.add(door);
-    return { close: () => this.#closeDoor(door, key) };
+    this.#listeners.add(listener);
+    return { close: () => this.#closeListener(listener, key) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#sweeper);
     for (const flow of this.#flows.values()) this.#cut(flow);
-    await Promise.all(Array.from(this.#doors, (door) => closed(door)));
-    this.#doors.clear();
+    await Promise.all(Array.from(this.#listeners, (listener) => closed(listener)));
+    this.#listeners.clear();
   }
 
-  async #closeDoor(door: Socket, key: string): Promise<void> {
-    this.#doors.delete(door);
+  async #closeListener(listener: Socket, key: string): Promise<void> {
+    this.#listeners.delete(listener);
     for (const flow of this.#flows.values()) if (flow.key === key) this.#cut(flow);
-    await closed(door);
+    await closed(listener);
   }
 
-  #receive(door: Socket, key: string, message: Buffer, from: RemoteInfo): void {
+  #receive(listener: Socket, key: string, message: Buffer, from: RemoteInfo): void {
     this.datagrams++;
     const name = `${key} ${from.address} ${from.port}`;
-    const flow = this.#flows.get(name) ?? this.#begin(door, { name, key, from });
-    if (flow === undefined || flow.socket.getSendQueueSize() > mostQueuedBytes) {
+    const flow = this.#flows.get(name) ?? this.#begin(listener, { name, key, from });
+    if (flow === undefined || flow.socket.getSendQueueSize() > maxQueuedBytes) {
       this.lost++;
       return;
     }
     this.#use(flow);
     if (flow.waiting === undefined) this.#send(flow, message);
-    else if (flow.waiting.length < mostWaiting) flow.waiting.push(message);
+    else if (flow.waiting.length < maxWaiting) flow.waiting.push(message);
     else this.lost++;
   }
 
@@ -136,20 +136,20 @@ export class UdpRelays implements AsyncDisposable {
   }
 
   #begin(
-    door: Socket,
+    listener: Socket,
     { name, key, from }: { readonly name: string; readonly key: string; readonly from: RemoteInfo },
   ): Flow | undefined {
     const source = canonicalAddress(from.address) ?? '';
-    const call: Call = { key, source, sourcePort: from.port, failed: new Set() };
-    const connection = this.#switchboard.connect(call);
-    if (connection.type !== 'forward') return undefined;
+    const pending: PendingConnection = { key, source, sourcePort: from.port, failed: new Set() };
+    const decision = this.#balancer.choose(pending);
+    if (decision.type !== 'forward') return undefined;
     this.#makeRoom(key);
-    const { target } = connection;
+    const { target } = decision;
     const socket = createSocket(target.address.includes(':') ? 'udp6' : 'udp4');
-    const flow: Flow = { name, key, target, call, socket, waiting: [], usedMs: this.#now() };
+    const flow: Flow = { name, key, target, pending, socket, waiting: [], usedMs: this.#now() };
     socket.on('error', (error) => (isOutOfDescriptors(error) ? this.#exhausted(flow) : this.#failed(flow)));
-    // Connected, it hears nobody else, and hears that nobody listens at the target. Where there is no way to the target, that
-    // is an error of the socket; `connect` would tell a callback of it, as if it had connected.
+    // A connected socket receives from the target only, and ICMP errors of it. A missing route is an 'error' event; a callback of
+    // `connect` would be called as if it had connected.
     socket.once('connect', () => {
       const { waiting = [] } = flow;
       flow.waiting = undefined;
@@ -157,25 +157,25 @@ export class UdpRelays implements AsyncDisposable {
     });
     socket.connect(target.port, target.address);
     socket.on('message', (message) => {
-      if (!this.#doors.has(door) || door.getSendQueueSize() > mostQueuedBytes) {
+      if (!this.#listeners.has(listener) || listener.getSendQueueSize() > maxQueuedBytes) {
         this.lost++;
         return;
       }
       this.#use(flow);
-      door.send(message, from.port, from.address, (error) => {
+      listener.send(message, from.port, from.address, (error) => {
         if (error !== null) this.lost++;
       });
     });
     this.#flows.set(name, flow);
-    this.#perDoor.set(key, (this.#perDoor.get(key) ?? 0) + 1);
+    this.#perListener.set(key, (this.#perListener.get(key) ?? 0) + 1);
     return flow;
   }
 
-  /** Cuts the flow idle longest when there are too many; a door that has half of them gives up one of its own. */
+  /** At the limit, ends the least recently used flow; a listener with half of all flows loses one of its own. */
   #makeRoom(key: string): void {
     const { udpFlows } = this.#limits;
     if (this.#flows.size < udpFlows) return;
-    const isGreedy = (this.#perDoor.get(key) ?? 0) >= udpFlows / 2;
+    const isGreedy = (this.#perListener.get(key) ?? 0) >= udpFlows / 2;
     for (const flow of this.#flows.values()) if (!isGreedy || flow.key === key) return this.#cut(flow);
   }
 
@@ -187,17 +187,17 @@ export class UdpRelays implements AsyncDisposable {
 
   #failed(flow: Flow): void {
     if (this.#flows.get(flow.name) !== flow) return;
-    this.#switchboard.failed(flow.call, flow.target);
+    this.#balancer.failed(flow.pending, flow.target);
     this.#cut(flow);
   }
 
-  /** Nobody's fault but ours: the target is not blamed, and the next datagram of the client tries again. */
+  /** No descriptor: not a failure of the target. The client's next datagram tries again. */
   #exhausted(flow: Flow): void {
     this.limited += flow.waiting?.length ?? 0;
     flow.waiting = undefined;
     this.#cut(flow);
-    if (this.#now() - this.#toldMs < tellEveryMs) return;
-    this.#toldMs = this.#now();
+    if (this.#now() - this.#reportedMs < reportIntervalMs) return;
+    this.#reportedMs = this.#now();
     this.#onExhausted();
   }
 
@@ -205,15 +205,15 @@ export class UdpRelays implements AsyncDisposable {
     if (this.#flows.get(flow.name) !== flow) return;
     this.lost += flow.waiting?.length ?? 0;
     this.#flows.delete(flow.name);
-    const left = (this.#perDoor.get(flow.key) ?? 1) - 1;
-    if (left === 0) this.#perDoor.delete(flow.key);
-    else this.#perDoor.set(flow.key, left);
+    const left = (this.#perListener.get(flow.key) ?? 1) - 1;
+    if (left === 0) this.#perListener.delete(flow.key);
+    else this.#perListener.set(flow.key, left);
     flow.socket.close();
   }
 
   #sweep(): void {
     const oldest = this.#now() - this.#limits.udpIdleMs;
-    // What clients sent while this process was paused has not been read yet.
+    // After a pause of this process, datagrams of clients may still be unread.
     if (this.#resumedAt() > oldest) return;
     for (const flow of this.#flows.values()) {
       if (flow.usedMs > oldest) return;

@@ -11,7 +11,7 @@ import { NftablesBackend } from '../../../src/proxy/nftables/backend.ts';
 import type { RouteOptions } from '../../../src/proxy/routes/options.ts';
 import type { NodeNetwork } from '../../../src/proxy/routes/route.ts';
 import { routesOf } from '../../../src/proxy/routes/routes.ts';
-import { standingOf } from '../../../src/proxy/routes/standing.ts';
+import { precedenceOf } from '../../../src/proxy/routes/precedence.ts';
 import { RoutingTable } from '../../../src/proxy/routes/table.ts';
 import type { Cluster } from './cluster.ts';
 import { startCluster } from './cluster.ts';
@@ -153,7 +153,7 @@ export async function startRouted(): Promise<Routed> {
     route: async (of, its = [], options) => {
       const input = { slices: its, node, ...(options === undefined ? {} : { options }) };
       const own = of && { service: of, ...input };
-      table.set('Service shop/1-web', own === undefined ? [] : routesOf(own), own && standingOf(own));
+      table.set('Service shop/1-web', own === undefined ? [] : routesOf(own), own && precedenceOf(own));
       await backend.apply(table.takeChange());
     },
     [Symbol.asyncDispose]: () => moved.disposeAsync(),

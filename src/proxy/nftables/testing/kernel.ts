@@ -12,7 +12,7 @@ export interface Packet {
   readonly protocol: 'tcp' | 'udp' | 'sctp';
   dport: number;
   readonly isLocal: boolean;
-  /** What somebody else left in it. */
+  /** The priority that another program has set. */
   priority?: number;
 }
 

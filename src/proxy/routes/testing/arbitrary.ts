@@ -99,7 +99,7 @@ export const routesOfService = (host: number): fc.Arbitrary<readonly Route[]> =>
       }),
     );
 
-/** The same route with unequal targets: some count more, some remember nobody, as imports of several clusters do. */
+/** Varies weights and affinity of targets, as in imports of several clusters. */
 function mixed(route: Route, weights: fc.Stream<number>): Route {
   const vary = (action: Action): Action => {
     if (action.type !== 'forward') return action;
@@ -124,7 +124,7 @@ export const clients = {
 export const isNode = (source: string): boolean =>
   originOf({ ...network, podRanges: [] }, { source, address: '' }) === 'node';
 
-/** Whom a client of a route is sent to, each as often as it weighs; nobody in particular if it is not sent anywhere. */
+/** The targets of a client, once per weight; `[undefined]` if the connection is not forwarded. */
 export function targetsFor(table: DecisionTable, flow: Flow): readonly (Target | undefined)[] {
   const verdict = decide(table, flow, { random: () => 0 });
   if (verdict.type !== 'forward') return [undefined];

@@ -15,7 +15,7 @@ export const service = (
   status: { loadBalancer: { ingress } },
 });
 
-/** What a test says about an endpoint; the rest is a ready one, nowhere in particular. */
+/** What a test says about an endpoint; the rest is a ready one, unknownNetwork in particular. */
 export interface EndpointSettings {
   readonly node?: string;
   readonly zone?: string;
@@ -54,7 +54,7 @@ export function endpoint(address: string, settings: EndpointSettings = {}): Endp
   };
 }
 
-/** A slice of IPv4 endpoints at port 8080 without a name, unless told otherwise. */
+/** A slice of IPv4 endpoints at port 8080 without a name, by default. */
 export const slice = (
   endpoints: readonly Endpoint[],
   { cluster, ...rest }: Partial<EndpointSlice> & { readonly cluster?: string } = {},

@@ -2,9 +2,9 @@ import { setTimeout } from '../../../machine/timers.ts';
 import type { Route } from '../../routes/route.ts';
 import { routeKey } from '../../routes/route.ts';
 import type { Counters } from '../counters.ts';
-import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
+import type { ListenRequest, Engine, Listener } from '../engine.ts';
 import type { UserspaceLimits } from '../options.ts';
-import type { SwitchboardChange } from '../switchboard.ts';
+import type { BalancerChange } from '../balancer.ts';
 import type { Libc } from './libc.ts';
 import { Sockets } from './sockets.ts';
 import { RelayThread } from './thread.ts';
@@ -14,26 +14,26 @@ export interface NativeEngineOptions {
   readonly limits: UserspaceLimits;
   readonly threads: number;
   readonly drainMs: number;
-  /** A thread has ended by itself, and its connections with it. Another takes its place. */
-  readonly onDeath: (error: Error) => void;
+  /** A thread has failed, which ends its connections. Another replaces it. */
+  readonly onExit: (error: Error) => void;
 }
 
-/** How long a thread that ended by itself is not there. */
-const revivalMs = 200;
+/** The delay before a failed thread is replaced. */
+const restartDelayMs = 200;
 
 /**
- * Relays in threads beside the event loop. Listeners are opened here, once, and shared by the threads: they have the
- * descriptors of the process, and the kernel wakes one of them for each connection.
+ * Relays in threads beside the event loop. Listeners are opened here once and shared by all threads, which have the
+ * descriptors of the process; the kernel wakes one thread for each connection.
  */
 export class NativeEngine implements Engine {
   readonly #options: NativeEngineOptions;
   readonly #sockets: Sockets;
   readonly #threads: RelayThread[] = [];
-  /** Everything a thread that starts must be told. */
+  /** The state that a new thread receives. */
   readonly #routes = new Map<string, Route>();
-  readonly #doors = new Map<number, DoorPlace>();
-  #network: SwitchboardChange['network'] | undefined;
-  readonly #revivals = new Set<NodeJS.Timeout>();
+  readonly #listeners = new Map<number, ListenRequest>();
+  #network: BalancerChange['network'] | undefined;
+  readonly #restarts = new Set<NodeJS.Timeout>();
 
   constructor(options: NativeEngineOptions) {
     this.#options = options;
@@ -45,42 +45,45 @@ export class NativeEngine implements Engine {
     return this.#threads.map(({ counters }) => counters);
   }
 
-  async change(change: SwitchboardChange): Promise<void> {
+  async change(change: BalancerChange): Promise<void> {
     if (change.isAll) this.#routes.clear();
     for (const route of change.removed) this.#routes.delete(routeKey(route));
     for (const route of change.added) this.#routes.set(routeKey(route), route);
     this.#network = change.network;
-    await Promise.all(this.#threads.map((thread) => thread.tell({ kind: 'change', change })));
+    await Promise.all(this.#threads.map((thread) => thread.send({ kind: 'change', change })));
   }
 
-  async open(place: DoorPlace): Promise<OpenDoor> {
-    const { address, port, heard } = place;
-    const fd = this.#sockets.listen(address, port, heard);
-    this.#doors.set(fd, place);
-    await Promise.all(this.#threadsOf(place).map((thread) => tellOpen(thread, fd, place)));
-    return { hear: (others) => this.#sockets.hear(fd, address, others), close: () => this.#close(fd, place) };
+  async open(request: ListenRequest): Promise<Listener> {
+    const { address, port, allowedSources } = request;
+    const fd = this.#sockets.listen(address, port, allowedSources);
+    this.#listeners.set(fd, request);
+    await Promise.all(this.#threadsOf(request).map((thread) => sendOpen(thread, fd, request)));
+    return {
+      setAllowedSources: (sources) => this.#sockets.setAllowedSources(fd, address, sources),
+      close: () => this.#close(fd, request),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#revivals) clearTimeout(timer);
-    await Promise.all(Array.from(this.#doors, ([fd, place]) => this.#close(fd, place)));
+    for (const timer of this.#restarts) clearTimeout(timer);
+    await Promise.all(Array.from(this.#listeners, ([fd, request]) => this.#close(fd, request)));
     await Promise.all(this.#threads.map((thread) => thread.stop(this.#options.drainMs)));
   }
 
-  async #close(fd: number, place: DoorPlace): Promise<void> {
-    if (!this.#doors.delete(fd)) return;
-    // Closed while a thread still accepts from it, its number could be another socket's by then.
-    await Promise.allSettled(this.#threadsOf(place).map((thread) => thread.tell({ kind: 'close', fd })));
+  async #close(fd: number, request: ListenRequest): Promise<void> {
+    if (!this.#listeners.delete(fd)) return;
+    // Threads stop accepting first: the number of a closed descriptor can be reused by another socket.
+    await Promise.allSettled(this.#threadsOf(request).map((thread) => thread.send({ kind: 'close', fd })));
     this.#options.libc.close(fd);
   }
 
-  /** What is remembered of clients is remembered by one thread, so it must have all of them. */
-  #threadsOf({ isSticky }: DoorPlace): readonly RelayThread[] {
+  /** The affinity table of a route must be in one thread. */
+  #threadsOf({ isSticky }: ListenRequest): readonly RelayThread[] {
     return isSticky ? this.#threads.slice(0, 1) : this.#threads;
   }
 
   #start(index: number): void {
-    const { threads, limits, onDeath } = this.#options;
+    const { threads, limits, onExit } = this.#options;
     const share = (number: number): number => Math.ceil(number / threads);
     const own = {
       ...limits,
@@ -88,29 +91,29 @@ export class NativeEngine implements Engine {
       connectionsPerAddress: share(limits.connectionsPerAddress),
     };
     this.#threads[index] = new RelayThread(own, (error) => {
-      onDeath(error);
-      // What ended it may end the next one too; until then whoever tells it something is told of its end.
-      this.#revivals.add(
+      onExit(error);
+      // Delayed, because the next thread may fail for the same reason. Requests are rejected until then.
+      this.#restarts.add(
         setTimeout(() => {
           this.#start(index);
-          this.#tellAll(index);
-        }, revivalMs),
+          this.#restore(index);
+        }, restartDelayMs),
       );
     });
   }
 
-  #tellAll(index: number): void {
+  #restore(index: number): void {
     const thread = this.#threads[index];
     if (thread === undefined || this.#network === undefined) return;
     const added = [...this.#routes.values()];
     const change = { isAll: true, removed: [], added, network: this.#network };
-    // Its death is told once, by itself.
-    thread.tell({ kind: 'change', change }).catch(() => {});
-    for (const [fd, place] of this.#doors) {
-      if (this.#threadsOf(place).includes(thread)) tellOpen(thread, fd, place).catch(() => {});
+    // Its failure is reported by onExit.
+    thread.send({ kind: 'change', change }).catch(() => {});
+    for (const [fd, request] of this.#listeners) {
+      if (this.#threadsOf(request).includes(thread)) sendOpen(thread, fd, request).catch(() => {});
     }
   }
 }
 
-const tellOpen = (thread: RelayThread, fd: number, { key, address }: DoorPlace): Promise<void> =>
-  thread.tell({ kind: 'open', door: { key, address }, fd });
+const sendOpen = (thread: RelayThread, fd: number, { key, address }: ListenRequest): Promise<void> =>
+  thread.send({ kind: 'open', listener: { key, address }, fd });

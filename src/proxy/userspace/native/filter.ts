@@ -1,9 +1,9 @@
-// A program that the kernel runs for every packet to a listener, before it answers: classic BPF.
+// A socket filter (classic BPF): the kernel runs it for every packet to a listener before TCP handles it.
 import type { Cidr, IpFamily } from '../../../api/addresses.ts';
 import { bitsOf, parseCidr } from '../../../api/addresses.ts';
-import type { Heard } from '../heard.ts';
+import type { AllowedSources } from '../allowed-sources.ts';
 
-/** One instruction: what to do, how far to jump if a test holds and if it does not, and a number. */
+/** One instruction: code, jump offsets if a test holds and if not, operand. */
 export interface Step {
   readonly code: number;
   readonly jumpIf?: number;
@@ -12,18 +12,18 @@ export interface Step {
 }
 
 export const codes = { loadWord: 0x20, and: 0x54, jumpEqual: 0x15, jump: 0x05, return: 0x06 } as const;
-/** Where the header of IP is, for a filter of a socket of TCP (SKF_NET_OFF). */
+/** The offset of the IP header for a filter of a TCP socket (SKF_NET_OFF). */
 export const networkHeader = 0xfff0_0000;
 const sourceOffset = { IPv4: 12, IPv6: 8 } as const;
 const allBits = 0xffff_ffff;
 
-/** Keeps packets from sources that are in a range of each list, and throws away the others. */
-export function filterSteps(heard: Heard, family: IpFamily): readonly Step[] {
-  const lists = heard.map((ranges) => listSteps(ranges, family));
+/** Accepts packets from sources that are in a range of each list, and drops others. */
+export function filterSteps(allowedSources: AllowedSources, family: IpFamily): readonly Step[] {
+  const lists = allowedSources.map((ranges) => listSteps(ranges, family));
   return [...lists.flat(), { code: codes.return, number: allBits }];
 }
 
-/** The bytes of a program, as the kernel wants them. */
+/** The program in the kernel's format. */
 export function filterBytes(steps: readonly Step[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(steps.length * 8));
   for (const [index, { code, jumpIf = 0, jumpElse = 0, number }] of steps.entries()) {
@@ -35,7 +35,7 @@ export function filterBytes(steps: readonly Step[]): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Goes on after its end if the source is in one of the ranges; nothing of the packet is kept otherwise. */
+/** Continues after its last step if the source is in one of the ranges, and drops the packet otherwise. */
 function listSteps(ranges: readonly string[], family: IpFamily): readonly Step[] {
   const own = ranges.flatMap((text) => parseCidr(text) ?? []).filter((range) => range.family === family);
   const tests = own.map(rangeSteps);
@@ -48,7 +48,7 @@ function listSteps(ranges: readonly string[], family: IpFamily): readonly Step[]
   return [...steps, { code: codes.return, number: 0 }];
 }
 
-/** Goes on if the source is in a range; jumps over what comes next if not. */
+/** Continues if the source is in a range, and skips the next step if not. */
 function rangeSteps(range: Cidr): readonly Step[] {
   const steps = wordsOf(range).flatMap(({ offset, mask, value }): readonly Step[] => [
     { code: codes.loadWord, number: networkHeader + sourceOffset[range.family] + offset },
@@ -60,7 +60,7 @@ function rangeSteps(range: Cidr): readonly Step[] {
   );
 }
 
-/** The words of 32 bits of which a range fixes any bit. */
+/** The 32-bit words in which a range fixes any bit. */
 function wordsOf({
   family,
   network,

@@ -2,8 +2,8 @@ import type { CLibrary } from '../../../machine/c-library.ts';
 import { loadCLibrary } from '../../../machine/c-library.ts';
 
 /**
- * The calls of the C library that relays need; each returns -1 on failure. Memory is given by address, since turning a
- * buffer into one costs 100 ns, and addresses are numbers, since those of user space have 47 bits.
+ * Calls of the C library; each returns -1 on failure. Memory is passed by address, because converting a buffer costs 100 ns;
+ * addresses are numbers, because those of user space have 47 bits.
  */
 export interface Libc {
   readonly socket: (family: number, kind: number, protocol: number) => number;
@@ -21,15 +21,15 @@ export interface Libc {
   readonly epoll_ctl: (epoll: number, operation: number, fd: number, event: number) => number;
   readonly epoll_wait: (epoll: number, events: number, count: number, timeoutMs: number) => number;
   readonly errno: () => number;
-  /** The name of an error number, as `EADDRINUSE`. */
+  /** The name of an error number, such as `EADDRINUSE`. */
   readonly errorName: (errno: number) => string;
-  /** The address of a buffer's memory, which must be kept as long as that is used. */
+  /** The address of a buffer's memory. The caller keeps the buffer referenced. */
   readonly addressOf: (buffer: Uint8Array) => number;
-  /** Calls back whenever a descriptor can be read, until the result is called. */
+  /** Calls back whenever a descriptor is readable; the result stops that. */
   readonly watch: (fd: number, onReadable: () => void) => () => void;
 }
 
-/** The calls, or undefined where they cannot be had: then Node's own sockets are used. */
+/** The calls, or undefined where they are not available; Node's sockets are used then. */
 export async function loadLibc(): Promise<Libc | undefined> {
   const library = await loadCLibrary();
   return library && bindCalls(library);
@@ -61,15 +61,21 @@ function bindCalls({ koffi, define, errno, errorName }: CLibrary): Libc {
   };
 }
 
-/** Error numbers of Linux that a relay tells apart. */
-export const errors = { again: 11, tooManyHere: 24, tooManyAnywhere: 23, inProgress: 115, interrupted: 4 } as const;
+/** Error numbers of Linux that relays handle. */
+export const errors = {
+  again: 11,
+  tooManyInProcess: 24,
+  tooManyInSystem: 23,
+  inProgress: 115,
+  interrupted: 4,
+} as const;
 
-/** Whether a descriptor could not be had since this process, or the machine, has as many as it may. */
+/** Whether no descriptor is left for this process or the machine. */
 export const isOutOfDescriptors = (errno: number): boolean =>
-  errno === errors.tooManyHere || errno === errors.tooManyAnywhere;
+  errno === errors.tooManyInProcess || errno === errors.tooManyInSystem;
 
 export const families = { inet: 2, inet6: 10 } as const;
-/** SOCK_STREAM, SOCK_NONBLOCK and SOCK_CLOEXEC at once. */
+/** SOCK_STREAM, SOCK_NONBLOCK and SOCK_CLOEXEC. */
 export const streamKind = 1 | 0x800 | 0x8_0000;
 /** SOCK_NONBLOCK and SOCK_CLOEXEC, for accept4. */
 export const acceptFlags = 0x800 | 0x8_0000;
@@ -98,8 +104,8 @@ export const epoll = {
   readHangUp: 0x2000,
   exclusive: 0x1000_0000,
   edge: 0x8000_0000,
-  /** Bytes of an `epoll_event`: it is packed on x64 only. */
+  /** The size of an `epoll_event`, which is packed on x64 only. */
   eventBytes: process.arch === 'x64' ? 12 : 16,
-  /** Where its data begins. */
+  /** The offset of its data. */
   dataOffset: process.arch === 'x64' ? 4 : 8,
 } as const;

@@ -1,18 +1,18 @@
 import type { Libc } from './libc.ts';
 
-/** Memory that calls of the system read and write, and its address. */
+/** Memory for system calls, and its address. */
 export interface Memory {
   readonly bytes: Buffer;
   readonly address: number;
 }
 
-/** Memory that stays where it is as long as it is kept. */
+/** Allocates memory that is not moved while the result is referenced. */
 export function allocate(libc: Libc, size: number): Memory {
   const bytes = Buffer.from(new ArrayBuffer(size));
   return { bytes, address: libc.addressOf(bytes) };
 }
 
-/** Memory with these bytes in it. */
+/** Allocates memory with this content. */
 export function allocateWith(libc: Libc, content: Uint8Array): Memory {
   const memory = allocate(libc, content.length);
   memory.bytes.set(content);

@@ -6,13 +6,13 @@ import { allocate } from './memory.ts';
 import { systemError } from './sockets.ts';
 
 const batch = 256;
-/** Batches in a row before the event loop of the thread has its turn. */
+/** Batches in a row before the thread's event loop gets its turn. */
 const rounds = 4;
 const connectionEvents = epoll.in | epoll.out | epoll.readHangUp | epoll.edge;
 
 /**
- * Events of many sockets, by one descriptor that the event loop of the thread watches. A descriptor that is closed while
- * events are told stays open until all were told, so that none reaches another socket of the same number.
+ * epoll events of many sockets, through one descriptor that the thread's event loop watches. A descriptor is closed after all
+ * events of a batch were handled, so that no event reaches a new socket with the same number.
  */
 export class Poller implements Disposable {
   readonly #libc: Libc;
@@ -36,7 +36,7 @@ export class Poller implements Disposable {
       try {
         this.poll();
       } catch (error) {
-        // Thrown from a native callback it would be lost; it is a bug, and must end the thread.
+        // An error thrown in a native callback would be lost. It is a bug and must end the thread.
         setImmediate(() => {
           throw error;
         });
@@ -44,12 +44,12 @@ export class Poller implements Disposable {
     });
   }
 
-  /** Tells of connections that wait to be accepted. Of several threads with one listener, one is woken. */
+  /** Watches for connections to accept. Of several threads with one listener, the kernel wakes one. */
   addListener(fd: number): void {
     this.#add(fd, epoll.in | epoll.exclusive);
   }
 
-  /** Tells once each time that something can be read or written. */
+  /** Watches for readability and writability, edge-triggered. */
   addConnection(fd: number): void {
     this.#add(fd, connectionEvents);
   }
@@ -58,12 +58,12 @@ export class Poller implements Disposable {
     this.#libc.epoll_ctl(this.#epoll, epoll.remove, fd, 0);
   }
 
-  /** Closes a descriptor, and thereby forgets it. */
+  /** Closes a descriptor with the next `flush`. */
   close(fd: number): void {
     this.#closing.push(fd);
   }
 
-  /** Tells what there is. */
+  /** Handles pending events. */
   poll(): void {
     const { bytes, address } = this.#events;
     for (let round = 0; round < rounds; round++) {
@@ -77,7 +77,7 @@ export class Poller implements Disposable {
     }
   }
 
-  /** Closes what is to be closed. */
+  /** Closes descriptors. */
   flush(): void {
     this.#onBatch();
     for (const fd of this.#closing) this.#libc.close(fd);

@@ -1,20 +1,20 @@
 import type { UserspaceLimits } from '../options.ts';
-import type { SwitchboardChange } from '../switchboard.ts';
+import type { BalancerChange } from '../balancer.ts';
 
 /** A listener of a route. */
-export interface Door {
+export interface ListenerRoute {
   /** The key of its route. */
   readonly key: string;
   readonly address: string;
 }
 
-/** What a thread is told. Each is answered with its number when it is done. */
-export interface Order {
+/** A request to a relay thread, which answers with the id when it is done. */
+export interface ThreadRequest {
   readonly id: number;
   readonly task:
     | { readonly kind: 'setup'; readonly counters: SharedArrayBuffer; readonly limits: UserspaceLimits }
-    | { readonly kind: 'change'; readonly change: SwitchboardChange }
-    | { readonly kind: 'open'; readonly door: Door; readonly fd: number }
+    | { readonly kind: 'change'; readonly change: BalancerChange }
+    | { readonly kind: 'open'; readonly listener: ListenerRoute; readonly fd: number }
     | { readonly kind: 'close'; readonly fd: number }
     | { readonly kind: 'stop'; readonly drainMs: number };
 }

@@ -1,24 +1,24 @@
-// Accepts connections and relays them, without the event loop in between: one call of the system for each thing done.
+// Accepts connections and relays them by direct system calls, without the event loop in between.
 import { setImmediate, setTimeout } from '../../../machine/timers.ts';
 import type { Counters } from '../counters.ts';
 import type { UserspaceLimits } from '../options.ts';
-import type { Call, Switchboard } from '../switchboard.ts';
-import type { Callee } from './dials.ts';
-import { Dials } from './dials.ts';
-import { Direction } from './flow.ts';
-import type { Pumping } from './flow.ts';
+import type { PendingConnection, Balancer } from '../balancer.ts';
+import type { Dialed } from './dialer.ts';
+import { Dialer } from './dialer.ts';
+import { Direction } from './direction.ts';
+import type { Pumping } from './direction.ts';
 import type { Libc } from './libc.ts';
 import { acceptFlags, epoll, isOutOfDescriptors } from './libc.ts';
 import type { Memory } from './memory.ts';
 import { allocate } from './memory.ts';
 import { Poller } from './poller.ts';
-import type { Door } from './protocol.ts';
+import type { ListenerRoute } from './protocol.ts';
 import { printSocketAddress, socketAddressBytes } from './socket-address.ts';
 import { Sockets } from './sockets.ts';
 
-/** A client and a target that are connected. */
+/** A connected client and target. */
 interface Pair {
-  readonly door: Door;
+  readonly listener: ListenerRoute;
   readonly client: number;
   readonly backend: number;
   readonly up: Direction;
@@ -27,19 +27,19 @@ interface Pair {
 
 export interface RelaysOptions {
   readonly libc: Libc;
-  readonly switchboard: Switchboard;
+  readonly balancer: Balancer;
   readonly counters: Counters;
   readonly limits: Pick<UserspaceLimits, 'connections' | 'connectionsPerAddress'>;
   readonly now: () => number;
 }
 
-/** As much as the kernel takes from and gives to one socket at a time; larger is not faster. */
+/** What the kernel moves from or to one socket at a time; larger is not faster. */
 const bufferBytes = 256 << 10;
 const firstChunk = 32 << 10;
-/** Connections that one listener may bring before others have their turn. */
-const acceptsAtOnce = 64;
-/** How long accepting rests when there are no descriptors left. */
-const restMs = 50;
+/** Connections accepted from one listener before others get their turn. */
+const acceptBatch = 64;
+/** How long accepting pauses when no descriptor is left. */
+const acceptPauseMs = 50;
 
 /** All relays of one thread. */
 export class Relays implements Disposable {
@@ -50,16 +50,16 @@ export class Relays implements Disposable {
   readonly #shared: Pumping;
   readonly #peer: Memory;
   readonly #peerLength: Memory;
-  /** Listening descriptor → its door. */
-  readonly #doors = new Map<number, Door>();
-  readonly #dials: Dials;
+  /** Listening descriptor → its route. */
+  readonly #listeners = new Map<number, ListenerRoute>();
+  readonly #dialer: Dialer;
   /** Descriptor → the pair it belongs to. */
   readonly #pairs: (Pair | undefined)[] = [];
-  /** Address → its connections. */
+  /** Address → number of its connections. */
   readonly #perAddress = new Map<string, number>();
-  /** Directions that had their turn and have more to do. */
+  /** Pairs that yielded and can continue. */
   #unfinished = new Set<Pair>();
-  #resting: NodeJS.Timeout | undefined;
+  #acceptTimer: NodeJS.Timeout | undefined;
   #again: NodeJS.Immediate | undefined;
 
   constructor(options: RelaysOptions) {
@@ -74,35 +74,35 @@ export class Relays implements Disposable {
       onEvent: (fd, events) => this.#onEvent(fd, events),
       onBatch: () => this.#continueLater(),
     });
-    this.#dials = new Dials({
+    this.#dialer = new Dialer({
       ...options,
       sockets: this.#sockets,
       poller: this.#poller,
-      onConnected: (callee, events) => this.#join(callee, events),
-      onRefused: ({ door, client }) => {
-        this.#leave(door);
+      onConnected: (dialed, events) => this.#join(dialed, events),
+      onRefused: ({ listener, client }) => {
+        this.#leave(listener);
         this.#reset(client);
       },
     });
   }
 
-  /** Accepts from a listener. */
-  open(door: Door, fd: number): void {
-    this.#doors.set(fd, door);
-    if (this.#resting === undefined) this.#poller.addListener(fd);
+  /** Starts accepting from a listener. */
+  open(listener: ListenerRoute, fd: number): void {
+    this.#listeners.set(fd, listener);
+    if (this.#acceptTimer === undefined) this.#poller.addListener(fd);
   }
 
-  /** Accepts no more from a listener. Connections go on. The descriptor is left to whoever opened it. */
+  /** Stops accepting. Connections continue. The owner of the descriptor closes it. */
   close(fd: number): void {
-    if (this.#doors.delete(fd) && this.#resting === undefined) this.#poller.remove(fd);
+    if (this.#listeners.delete(fd) && this.#acceptTimer === undefined) this.#poller.remove(fd);
   }
 
   /** Resets every connection. */
   [Symbol.dispose](): void {
-    for (const fd of this.#doors.keys()) this.close(fd);
-    this.#dials[Symbol.dispose]();
+    for (const fd of this.#listeners.keys()) this.close(fd);
+    this.#dialer[Symbol.dispose]();
     for (const pair of new Set(this.#pairs)) if (pair !== undefined) this.#end(pair, true);
-    clearTimeout(this.#resting);
+    clearTimeout(this.#acceptTimer);
     clearImmediate(this.#again);
     this.#poller[Symbol.dispose]();
   }
@@ -110,45 +110,50 @@ export class Relays implements Disposable {
   #onEvent(fd: number, events: number): void {
     const pair = this.#pairs[fd];
     if (pair !== undefined) return this.#onPair(pair, fd, events);
-    if (this.#dials.onEvent(fd, events)) return;
-    const door = this.#doors.get(fd);
-    if (door !== undefined) this.#accept(fd, door);
+    if (this.#dialer.onEvent(fd, events)) return;
+    const listener = this.#listeners.get(fd);
+    if (listener !== undefined) this.#accept(fd, listener);
   }
 
-  #accept(fd: number, door: Door): void {
+  #accept(fd: number, listener: ListenerRoute): void {
     const { counters, limits } = this.#options;
-    for (let count = 0; count < acceptsAtOnce; count++) {
+    for (let count = 0; count < acceptBatch; count++) {
       this.#peerLength.bytes.writeUInt32LE(socketAddressBytes);
       const client = this.#libc.accept4(fd, this.#peer.address, this.#peerLength.address, acceptFlags);
       if (client === -1) {
-        if (isOutOfDescriptors(this.#libc.errno())) this.#rest();
+        if (isOutOfDescriptors(this.#libc.errno())) this.#pauseAccepting();
         return;
       }
       counters.add('accepted');
-      const own = this.#perAddress.get(door.address) ?? 0;
+      const own = this.#perAddress.get(listener.address) ?? 0;
       if (counters.get('open') >= limits.connections || own >= limits.connectionsPerAddress) {
         counters.add('limited');
         this.#reset(client);
         continue;
       }
       counters.add('open');
-      this.#perAddress.set(door.address, own + 1);
+      this.#perAddress.set(listener.address, own + 1);
       const { bytes } = this.#peer;
       const source = printSocketAddress(bytes);
-      const call: Call = { key: door.key, source, sourcePort: bytes.readUInt16BE(2), failed: new Set() };
-      this.#dials.begin({ door, call, client });
+      const pending: PendingConnection = {
+        key: listener.key,
+        source,
+        sourcePort: bytes.readUInt16BE(2),
+        failed: new Set(),
+      };
+      this.#dialer.begin({ listener, pending, client });
     }
   }
 
-  #join({ caller: { door, client }, backend, preface }: Callee, events: number): void {
+  #join({ accepted: { listener, client }, backend, proxyHeader }: Dialed, events: number): void {
     const up = new Direction(client, backend, firstChunk);
-    if (preface !== undefined) up.precede(this.#shared, preface);
+    if (proxyHeader !== undefined) up.prepend(this.#shared, proxyHeader);
     const down = new Direction(backend, client, firstChunk);
-    const pair: Pair = { door, client, backend, up, down };
+    const pair: Pair = { listener, client, backend, up, down };
     this.#pairs[client] = pair;
     this.#pairs[backend] = pair;
     this.#poller.addConnection(client);
-    // Most clients have said something by now.
+    // Most clients have sent something by now.
     up.canRead = true;
     this.#onPair(pair, backend, events);
   }
@@ -172,7 +177,7 @@ export class Relays implements Disposable {
     if (upward === 'more' || downward === 'more') this.#unfinished.add(pair);
   }
 
-  /** Those who had their turn go on after everybody else had one. */
+  /** Continues yielded pairs after all others had their turn. */
   #continueLater(): void {
     if (this.#unfinished.size === 0 || this.#again !== undefined) return;
     this.#again = setImmediate(() => {
@@ -185,7 +190,7 @@ export class Relays implements Disposable {
   }
 
   #end(pair: Pair, isBroken: boolean): void {
-    const { client, backend, up, down, door } = pair;
+    const { client, backend, up, down, listener } = pair;
     const { counters } = this.#options;
     up.release(this.#shared);
     down.release(this.#shared);
@@ -194,14 +199,14 @@ export class Relays implements Disposable {
     this.#unfinished.delete(pair);
     counters.add('bytesUp', up.bytes);
     counters.add('bytesDown', down.bytes);
-    this.#leave(door);
+    this.#leave(listener);
     for (const fd of [client, backend]) {
       if (isBroken) this.#sockets.resetOnClose(fd);
       this.#poller.close(fd);
     }
   }
 
-  #leave({ address }: Door): void {
+  #leave({ address }: ListenerRoute): void {
     this.#options.counters.add('open', -1);
     const left = (this.#perAddress.get(address) ?? 1) - 1;
     if (left === 0) this.#perAddress.delete(address);
@@ -213,13 +218,13 @@ export class Relays implements Disposable {
     this.#poller.close(client);
   }
 
-  /** Accepts nothing for a moment: there are no descriptors left, and asking again at once would change nothing. */
-  #rest(): void {
-    if (this.#resting !== undefined) return;
-    for (const fd of this.#doors.keys()) this.#poller.remove(fd);
-    this.#resting = setTimeout(() => {
-      this.#resting = undefined;
-      for (const fd of this.#doors.keys()) this.#poller.addListener(fd);
-    }, restMs);
+  /** Pauses accepting because no descriptor is left, instead of polling in a loop. */
+  #pauseAccepting(): void {
+    if (this.#acceptTimer !== undefined) return;
+    for (const fd of this.#listeners.keys()) this.#poller.remove(fd);
+    this.#acceptTimer = setTimeout(() => {
+      this.#acceptTimer = undefined;
+      for (const fd of this.#listeners.keys()) this.#poller.addListener(fd);
+    }, acceptPauseMs);
   }
 }

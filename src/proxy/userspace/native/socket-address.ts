@@ -2,13 +2,13 @@ import type { IpFamily } from '../../../api/addresses.ts';
 import { parseAddress, printAddress } from '../../../api/addresses.ts';
 import { families } from './libc.ts';
 
-/** Bytes of the longest socket address. */
+/** The size of the longest socket address. */
 export const socketAddressBytes = 28;
 
-/** An address and port as the kernel wants them. */
+/** Encodes an address and port as a `sockaddr`. */
 export function encodeSocketAddress(address: string, port: number): Uint8Array {
   const parsed = parseAddress(address);
-  if (parsed === undefined) throw new TypeError(`"${address}" is no IP address`);
+  if (parsed === undefined) throw new TypeError(`"${address}" is not an IP address`);
   const isInet = parsed.family === 'IPv4';
   const bytes = new Uint8Array(isInet ? 16 : socketAddressBytes);
   bytes[0] = isInet ? families.inet : families.inet6;
@@ -19,7 +19,7 @@ export function encodeSocketAddress(address: string, port: number): Uint8Array {
   return bytes;
 }
 
-/** The address in a socket address, canonical text; one of IPv4 that is written as IPv6 is IPv4. */
+/** The address in a `sockaddr` as canonical text; IPv4-mapped IPv6 addresses become IPv4. */
 export function printSocketAddress(bytes: Uint8Array): string {
   if (bytes[0] === families.inet) return `${bytes[4]}.${bytes[5]}.${bytes[6]}.${bytes[7]}`;
   let value = 0n;

@@ -1,5 +1,5 @@
-// Opening and closing of TCP sockets.
-import type { Heard } from '../heard.ts';
+// Opens and configures TCP sockets.
+import type { AllowedSources } from '../allowed-sources.ts';
 import { filterBytes, filterSteps } from './filter.ts';
 import type { Libc } from './libc.ts';
 import { errors, families, ipv6Only, levels, socketOptions, streamKind, tcpOptions } from './libc.ts';
@@ -8,7 +8,7 @@ import { allocateWith } from './memory.ts';
 import { encodeSocketAddress } from './socket-address.ts';
 
 const backlog = 4096;
-/** A peer that is gone without a word is noticed after about two minutes. */
+/** Detects dead peers after about two minutes. */
 const keepAlive = { idle: 60, interval: 20, count: 3 } as const;
 
 /** Opens sockets of one thread. */
@@ -27,8 +27,8 @@ export class Sockets {
     this.#abort = allocateWith(libc, new Uint8Array(Int32Array.of(1, 0).buffer));
   }
 
-  /** A listener; throws an error whose `code` is the system's. What it accepts has its settings. */
-  listen(address: string, port: number, heard: Heard = []): number {
+  /** Opens a listener; throws an error with the system's `code`. Accepted connections inherit its settings. */
+  listen(address: string, port: number, allowedSources: AllowedSources = []): number {
     const libc = this.#libc;
     const where = allocateWith(libc, encodeSocketAddress(address, port));
     const family = where.bytes[0] ?? 0;
@@ -45,14 +45,14 @@ export class Sockets {
     set(levels.tcp, tcpOptions.keepIdle, keepAlive.idle);
     set(levels.tcp, tcpOptions.keepInterval, keepAlive.interval);
     set(levels.tcp, tcpOptions.keepCount, keepAlive.count);
-    if (heard.length > 0) this.hear(fd, address, heard);
+    if (allowedSources.length > 0) this.setAllowedSources(fd, address, allowedSources);
     if (libc.bind(fd, where.address, where.bytes.length) === 0 && libc.listen(fd, backlog) === 0) return fd;
     const error = systemError(libc);
     libc.close(fd);
     throw error;
   }
 
-  /** A socket that begins to connect; -1 if it cannot. */
+  /** Starts to connect; -1 if that fails. */
   connect(to: Memory): number {
     const libc = this.#libc;
     const fd = libc.socket(to.bytes[0] ?? 0, streamKind, 0);
@@ -73,27 +73,27 @@ export class Sockets {
     return this.#number.bytes.readInt32LE() !== 0;
   }
 
-  /** Makes closing a reset: the peer must not take what it got for all there is. */
+  /** Makes `close` send a reset, so that the peer does not take a truncated stream for a complete one. */
   resetOnClose(fd: number): void {
     this.#libc.setsockopt(fd, levels.socket, socketOptions.linger, this.#abort.address, 8);
   }
 
   /**
-   * Has the kernel throw away what others send to a listener. What it accepts goes on as it was accepted. A filter that is too
-   * long for the kernel is none: whom it should not hear is reset then.
+   * Makes the kernel drop packets of other sources at a listener; accepted connections continue. If the filter is too long for
+   * the kernel, there is none, and connections of other sources are reset.
    */
-  hear(fd: number, address: string, heard: Heard): void {
+  setAllowedSources(fd: number, address: string, allowedSources: AllowedSources): void {
     const libc = this.#libc;
     const set = (option: number, value: Memory): number =>
       libc.setsockopt(fd, levels.socket, option, value.address, value.bytes.length);
-    if (heard.length > 0) {
-      const steps = filterSteps(heard, address.includes(':') ? 'IPv6' : 'IPv4');
+    if (allowedSources.length > 0) {
+      const steps = filterSteps(allowedSources, address.includes(':') ? 'IPv6' : 'IPv4');
       const program = allocateWith(libc, filterBytes(steps));
       const view = new DataView(new ArrayBuffer(16));
       view.setUint16(0, steps.length, true);
       view.setBigUint64(8, BigInt(program.address), true);
       const isSet = set(socketOptions.attachFilter, allocateWith(libc, new Uint8Array(view.buffer))) === 0;
-      if (isSet && program.bytes.length > 0) return; // it has to live until here
+      if (isSet && program.bytes.length > 0) return; // keeps the program referenced until here
     }
     set(socketOptions.detachFilter, this.#one);
   }
@@ -101,7 +101,7 @@ export class Sockets {
 
 const bytesOf = (value: number): Uint8Array => new Uint8Array(Int32Array.of(value).buffer);
 
-/** What went wrong last, as Node says it. */
+/** The last error, with Node's code. */
 export function systemError(libc: Libc): Error & { readonly code: string } {
   const code = libc.errorName(libc.errno());
   return Object.assign(new Error(code), { code });

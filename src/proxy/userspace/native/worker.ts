@@ -1,45 +1,50 @@
-// The program of a thread that relays connections.
+// The program of a relay thread.
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 
 import { setImmediate } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
 import { dialTimeoutsMs } from '../options.ts';
-import { Switchboard } from '../switchboard.ts';
+import { Balancer } from '../balancer.ts';
 import { loadLibc } from './libc.ts';
-import type { Order } from './protocol.ts';
+import type { ThreadRequest } from './protocol.ts';
 import { Relays } from './relays.ts';
 
 const now = (): number => performance.now();
 
 interface Setup {
   readonly counters: Counters;
-  readonly switchboard: Switchboard;
+  readonly balancer: Balancer;
   readonly relays: Relays;
 }
 let running: Setup | undefined;
 
-async function obey(task: Order['task']): Promise<void> {
+async function handle(task: ThreadRequest['task']): Promise<void> {
   if (task.kind === 'setup') {
     const libc = await loadLibc();
-    if (libc === undefined) throw new Error('bug: a native thread where native calls cannot be had');
+    if (libc === undefined) throw new Error('bug: a relay thread on a platform without native calls');
     const counters = new Counters(task.counters);
-    const mostAttempts = dialTimeoutsMs.length;
-    const switchboard = new Switchboard({ random: Math.random, now, mostPins: task.limits.pins, mostAttempts });
+    const maxAttempts = dialTimeoutsMs.length;
+    const balancer = new Balancer({
+      random: Math.random,
+      now,
+      maxAffinityEntries: task.limits.affinityEntries,
+      maxAttempts,
+    });
     running = {
       counters,
-      switchboard,
-      relays: new Relays({ libc, switchboard, counters, limits: task.limits, now }),
+      balancer,
+      relays: new Relays({ libc, balancer, counters, limits: task.limits, now }),
     };
     return;
   }
-  if (running === undefined) throw new Error(`bug: told to ${task.kind} before it was set up`);
-  const { switchboard, relays, counters } = running;
+  if (running === undefined) throw new Error(`bug: request ${task.kind} before setup`);
+  const { balancer, relays, counters } = running;
   switch (task.kind) {
     case 'change':
-      return switchboard.change(task.change);
+      return balancer.change(task.change);
     case 'open':
-      return relays.open(task.door, task.fd);
+      return relays.open(task.listener, task.fd);
     case 'close':
       return relays.close(task.fd);
     case 'stop': {
@@ -50,13 +55,13 @@ async function obey(task: Order['task']): Promise<void> {
   }
 }
 
-parentPort?.on('message', ({ id, task }: Order) => {
-  void obey(task).then(
+parentPort?.on('message', ({ id, task }: ThreadRequest) => {
+  void handle(task).then(
     () => {
       parentPort?.postMessage(id);
       if (task.kind === 'stop') parentPort?.close();
     },
-    // A thread that cannot do what it is told ends, and its owner hears why.
+    // A failed request ends the thread; the owner receives the error.
     (error: unknown) =>
       setImmediate(() => {
         throw error;

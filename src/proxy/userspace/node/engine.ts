@@ -1,4 +1,4 @@
-// Relays with Node's own sockets, where nothing better can be had.
+// Relays with Node's sockets, where native calls are not available.
 import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
@@ -6,39 +6,39 @@ import { canonicalAddress } from '../../../api/addresses.ts';
 import { afterPendingReads, systemClock } from '../../../client/clock.ts';
 import { setTimeout } from '../../../machine/timers.ts';
 import { Counters } from '../counters.ts';
-import type { DoorPlace, Engine, OpenDoor } from '../engine.ts';
+import type { ListenRequest, Engine, Listener } from '../engine.ts';
 import type { UserspaceLimits } from '../options.ts';
 import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
 import { isOutOfDescriptors } from '../problem.ts';
-import type { Call, SwitchboardChange } from '../switchboard.ts';
-import { Switchboard } from '../switchboard.ts';
+import type { PendingConnection, BalancerChange } from '../balancer.ts';
+import { Balancer } from '../balancer.ts';
 
 export interface NodeEngineOptions {
   readonly limits: UserspaceLimits;
   readonly drainMs: number;
 }
 
-/** A peer that is gone without a word is noticed after some minutes. */
+/** Detects dead peers after some minutes. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 /** Relays on the event loop of this thread. */
 export class NodeEngine implements Engine {
   readonly #options: NodeEngineOptions;
   readonly #counters = new Counters();
-  readonly #switchboard: Switchboard;
+  readonly #balancer: Balancer;
   readonly #servers = new Set<Server>();
   readonly #clients = new Set<Socket>();
-  /** Address → its connections. */
+  /** Address → number of its connections. */
   readonly #perAddress = new Map<string, number>();
   #onEmpty = (): void => {};
 
   constructor(options: NodeEngineOptions) {
     this.#options = options;
-    this.#switchboard = new Switchboard({
+    this.#balancer = new Balancer({
       random: Math.random,
       now: () => performance.now(),
-      mostPins: options.limits.pins,
-      mostAttempts: dialTimeoutsMs.length,
+      maxAffinityEntries: options.limits.affinityEntries,
+      maxAttempts: dialTimeoutsMs.length,
     });
   }
 
@@ -46,24 +46,24 @@ export class NodeEngine implements Engine {
     return [this.#counters];
   }
 
-  change(change: SwitchboardChange): Promise<void> {
-    this.#switchboard.change(change);
+  change(change: BalancerChange): Promise<void> {
+    this.#balancer.change(change);
     return Promise.resolve();
   }
 
-  async open(place: DoorPlace): Promise<OpenDoor> {
+  async open(request: ListenRequest): Promise<Listener> {
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true, ...keepAlive });
-    server.on('connection', (client) => this.#accept(client, place));
+    server.on('connection', (client) => this.#accept(client, request));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ host: place.address, port: place.port, backlog: 4096 }, resolve);
+      server.listen({ host: request.address, port: request.port, backlog: 4096 }, resolve);
     });
     server.on('error', () => this.#counters.add('limited')); // accepting fails when descriptors run out
     this.#servers.add(server);
     return {
       close: () => {
         this.#servers.delete(server);
-        // It calls back when the last connection is over, which may take days.
+        // Not awaited: it calls back when the last connection has ended, which may take days.
         server.close();
         return Promise.resolve();
       },
@@ -82,11 +82,11 @@ export class NodeEngine implements Engine {
     for (const client of this.#clients) client.resetAndDestroy();
   }
 
-  #accept(client: Socket, { key, address }: DoorPlace): void {
+  #accept(client: Socket, { key, address }: ListenRequest): void {
     const { limits } = this.#options;
     this.#counters.add('accepted');
     const own = this.#perAddress.get(address) ?? 0;
-    client.on('error', () => {}); // it is closed next, and that is what counts
+    client.on('error', () => {}); // 'close' follows
     if (this.#clients.size >= limits.connections || own >= limits.connectionsPerAddress) {
       this.#counters.add('limited');
       return void client.resetAndDestroy();
@@ -110,27 +110,27 @@ export class NodeEngine implements Engine {
     if (this.#clients.size === 0) this.#onEmpty();
   }
 
-  #dial(client: Socket, call: Call): void {
-    const connection = this.#switchboard.connect(call);
-    if (connection.type !== 'forward') {
-      this.#counters.add(call.failed.size === 0 ? 'refused' : 'failed');
+  #dial(client: Socket, pending: PendingConnection): void {
+    const decision = this.#balancer.choose(pending);
+    if (decision.type !== 'forward') {
+      this.#counters.add(pending.failed.size === 0 ? 'refused' : 'failed');
       return void client.resetAndDestroy();
     }
-    const { target, isLast, preface } = connection;
+    const { target, isLast, proxyHeader } = decision;
     const { address: host, port } = target;
     const backend = connect({ host, port, allowHalfOpen: true, noDelay: true, ...keepAlive });
     const giveUp = (error?: Error): void => {
       cancel();
       client.off('close', abandon);
       backend.destroy();
-      // That is nobody's fault but ours.
+      // Not a failure of the target.
       if (isOutOfDescriptors(error)) {
         this.#counters.add('limited');
         return void client.resetAndDestroy();
       }
       this.#counters.add('dialFailures');
-      this.#switchboard.failed(call, target);
-      this.#dial(client, call);
+      this.#balancer.failed(pending, target);
+      this.#dial(client, pending);
     };
     const abandon = (): void => {
       cancel();
@@ -139,7 +139,7 @@ export class NodeEngine implements Engine {
         .on('error', () => {})
         .destroy();
     };
-    const cancel = afterPendingReads(systemClock, dialTimeoutMs(call.failed.size, isLast), () => {
+    const cancel = afterPendingReads(systemClock, dialTimeoutMs(pending.failed.size, isLast), () => {
       backend.off('error', giveUp).on('error', () => {});
       giveUp();
     });
@@ -149,13 +149,13 @@ export class NodeEngine implements Engine {
       cancel();
       backend.off('error', giveUp);
       client.off('close', abandon);
-      if (preface !== undefined) backend.write(preface);
+      if (proxyHeader !== undefined) backend.write(proxyHeader);
       join(client, backend);
     });
   }
 }
 
-/** Passes bytes and ends both ways; a break of one is a break of the other. */
+/** Relays bytes and half-closes in both directions; a reset of one side resets the other. */
 function join(client: Socket, backend: Socket): void {
   for (const [from, to] of [
     [client, backend],

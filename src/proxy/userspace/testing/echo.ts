@@ -27,7 +27,7 @@ export const target = (at: Pick<Target, 'address' | 'port'>, stickySeconds = 0):
   port: at.port,
   weight: 1,
   stickySeconds,
-  isHere: true,
+  isLocal: true,
 });
 
 export const forward = (...targets: readonly Target[]): Action => ({ type: 'forward', targets });
@@ -83,7 +83,7 @@ export const named = (address: string, name: string): Promise<Running> =>
     socket.pipe(socket);
   });
 
-/** A target of UDP that answers with its name and what it was told. */
+/** A UDP target that answers with its name and the datagram. */
 export async function namedUdp(address: string, name: string, at = 0): Promise<Running> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   socket.on('message', (message, from) => socket.send(`${name} ${message.toString()}`, from.port, from.address));

@@ -1,5 +1,5 @@
-// Which owner gets an address that several claim: an address that was allocated to an owner goes before one that an owner
-// only claims, and age decides between equals.
+// Decides which of several owners gets an address: an allocated address takes precedence over a claimed one; of equals, the
+// older owner wins.
 import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { canonicalAddress } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
@@ -10,21 +10,21 @@ import { routeKey } from './route.ts';
 import type { RouteInput } from './routes.ts';
 import { clusterAddresses } from './service.ts';
 
-/** How well founded a claim is; the lower rank wins, whatever the age of the owners. */
+/** The rank of a claim. The lower rank wins, whatever the age of the owners. */
 export type Rank = 0 | 1 | 2 | 3 | 4;
 
-/** Each basis of a claim: its rank, and how messages say that an address is claimed on it. */
+/** Each basis of a claim: its rank and its text in messages. */
 const bases = {
-  /** The API server allocated it: nobody else can have it in its spec. */
+  /** Allocated by the API server. */
   clusterIP: { rank: 0, text: 'is the cluster IP' },
-  /** The multi-cluster controller allocated it, from ranges of its own. */
+  /** Allocated by the multi-cluster controller from its own ranges. */
   import: { rank: 1, text: 'is the address' },
-  /** The API server allocated the port, which is why it holds at the addresses of nodes only. */
+  /** Port allocated by the API server, valid at addresses of nodes. */
   nodePort: { rank: 2, text: 'has the node port' },
   healthCheck: { rank: 2, text: 'has the health check port' },
-  /** A load balancer controller allocated it and wrote it into the status. */
+  /** Allocated by a load balancer controller in the status. */
   loadBalancer: { rank: 3, text: 'is the load balancer address' },
-  /** The author of the Service wrote it. */
+  /** Claimed in the spec of the Service. */
   externalIP: { rank: 4, text: 'is an external IP' },
 } as const satisfies Record<string, { readonly rank: Rank; readonly text: string }>;
 
@@ -34,55 +34,58 @@ export const rankOf = (basis: Basis): Rank => bases[basis].rank;
 
 export const basisText = (basis: Basis): string => bases[basis].text;
 
-/** An address, or one port of it, that no claim of a higher rank gets, also where the holder itself has no route. */
-export interface Hold {
+/** Reserves an address or one port of it against claims of a higher rank number, also without a route of the holder. */
+export interface Reservation {
   /** An address, or the key of a route. */
   readonly place: string;
   readonly basis: Basis;
 }
 
-/** What decides between an owner and others that claim the same. */
-export interface Standing {
-  /** When it was created, as text: of two claims of one rank the older one wins. */
+/** What decides between owners with the same claim. */
+export interface Precedence {
+  /** Creation timestamp: of two claims of one rank, the older one wins. */
   readonly since: string;
-  /** It is an import, or the Service that is derived from one: its cluster IPs are those of the import. */
+  /** It is an import, or a Service derived from one: its cluster IPs are those of the import. */
   readonly isImport: boolean;
-  readonly holds: readonly Hold[];
+  readonly reservations: readonly Reservation[];
 }
 
-/** What a claim to a route is based on. */
+/** The basis of a claim to a route. */
 export const basisOf = (kind: FrontendKind, isImport: boolean): Basis =>
   kind === 'clusterIP' && isImport ? 'import' : kind;
 
-/** The standing of the owner of routes. */
-export function standingOf(input: RouteInput): Standing {
+/** The precedence of the owner of routes. */
+export function precedenceOf(input: RouteInput): Precedence {
   if ('service' in input) {
     const { metadata } = input.service;
     const isImport = metadata.annotations?.[derivedFromAnnotation] !== undefined;
-    return { since: metadata.creationTimestamp ?? '', isImport, holds: serviceHolds(input, isImport) };
+    return { since: metadata.creationTimestamp ?? '', isImport, reservations: serviceReservations(input, isImport) };
   }
   const { imported, serviceImport } = input.import;
   const since = (imported ?? serviceImport)?.metadata.creationTimestamp ?? '';
-  const holds = importAddresses(input.import).map((place): Hold => ({ place, basis: 'import' }));
-  return { since, isImport: true, holds };
+  const reservations = importAddresses(input.import).map((place): Reservation => ({ place, basis: 'import' }));
+  return { since, isImport: true, reservations };
 }
 
-/** Also what another proxy serves, and addresses of load balancers that take their traffic elsewhere (ipMode Proxy). */
-function serviceHolds({ service, node }: RouteInput & { readonly service: Service }, isImport: boolean): Hold[] {
+/** Includes addresses that another proxy serves, and those of load balancers with ipMode Proxy. */
+function serviceReservations(
+  { service, node }: RouteInput & { readonly service: Service },
+  isImport: boolean,
+): Reservation[] {
   const { spec, status } = service;
   if (isExternalName(service) || isHeadless(service)) return [];
   const basis = basisOf('clusterIP', isImport);
-  const holds = clusterAddresses(spec).map((place): Hold => ({ place, basis }));
-  if (spec.type !== 'LoadBalancer') return holds;
+  const reservations = clusterAddresses(spec).map((place): Reservation => ({ place, basis }));
+  if (spec.type !== 'LoadBalancer') return reservations;
   for (const { ip = '' } of status?.loadBalancer?.ingress ?? []) {
     const place = canonicalAddress(ip);
-    if (place !== undefined) holds.push({ place, basis: 'loadBalancer' });
+    if (place !== undefined) reservations.push({ place, basis: 'loadBalancer' });
   }
   if (spec.healthCheckNodePort) {
     for (const address of node.nodePortAddresses) {
       const place = routeKey({ address, protocol: 'TCP', port: spec.healthCheckNodePort });
-      holds.push({ place, basis: 'healthCheck' });
+      reservations.push({ place, basis: 'healthCheck' });
     }
   }
-  return holds;
+  return reservations;
 }

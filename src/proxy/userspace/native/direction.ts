@@ -3,31 +3,31 @@ import { errors, messageFlags, shutdownWrite } from './libc.ts';
 import type { Memory } from './memory.ts';
 import { allocateWith } from './memory.ts';
 
-/** How a pump ended: nothing to do until an event; more can be done at once; the far side was told of the end; broken. */
+/** The result of a pump: waits for an event; can continue at once; the end was passed on; a socket failed. */
 export type Pumped = 'waits' | 'more' | 'ended' | 'broken';
 
-/** What all directions of a thread share. */
+/** State that all directions of a thread share. */
 export interface Pumping {
   readonly libc: Libc;
-  /** What was received and is sent at once. */
+  /** Receive buffer; its content is sent before the next receive. */
   readonly buffer: Memory;
-  /** Bytes that were received and could not be sent yet, of all directions. */
+  /** Received bytes of all directions that could not be sent yet. */
   held: number;
 }
 
-/** More than this is not held: reads become small while others hold so much. */
-const mostHeld = 64 << 20;
-const least = 4096;
-/** Chunks that one direction may move before others have their turn. */
-const turns = 8;
+/** Above this, reads become small. */
+const maxHeld = 64 << 20;
+const minChunk = 4096;
+/** Chunks that one direction moves before it yields to others. */
+const maxChunks = 8;
 
 /**
- * One direction of a connection: what one socket sends, the other gets. It reads only when what it read before is gone,
- * so that a slow reader slows down the writer, not this program.
+ * One direction of a connection. It reads only after everything that it read before was sent, so that a slow reader slows
+ * down the writer and memory is bounded.
  */
 export class Direction {
   canRead = false;
-  /** The sender has hung up: a short read is not the last one. */
+  /** The sender has hung up: a short read does not mean that nothing is left to read. */
   isHungUp = false;
   canWrite = true;
   bytes = 0;
@@ -39,7 +39,7 @@ export class Direction {
   #rest: Memory | undefined;
   #restAt = 0;
   #isAtEnd = false;
-  /** How much is read at once; less after the receiver was too slow. */
+  /** The size of a read; smaller after the receiver was too slow. */
   #chunk: number;
 
   constructor(from: number, to: number, chunk: number) {
@@ -48,15 +48,15 @@ export class Direction {
     this.#chunk = chunk;
   }
 
-  /** Has the receiver get something before all that is read. It does not count as read. */
-  precede(shared: Pumping, preface: Uint8Array): void {
-    this.#keep(shared, preface);
-    this.bytes -= preface.length;
+  /** Sends a header before the relayed bytes. It is not counted. */
+  prepend(shared: Pumping, proxyHeader: Uint8Array): void {
+    this.#keep(shared, proxyHeader);
+    this.bytes -= proxyHeader.length;
   }
 
-  /** Moves what can be moved. */
+  /** Relays until a socket blocks or others must get their turn. */
   pump(shared: Pumping, isLast: boolean): Pumped {
-    for (let turn = 0; turn < turns; turn++) {
+    for (let count = 0; count < maxChunks; count++) {
       if (this.#rest !== undefined) {
         const done = this.#sendRest(shared, this.#rest);
         if (done !== 'more') return done;
@@ -69,7 +69,7 @@ export class Direction {
     return 'more';
   }
 
-  /** Gives up what it holds. */
+  /** Drops unsent bytes. */
   release(shared: Pumping): void {
     if (this.#rest !== undefined) shared.held -= this.#rest.bytes.length;
     this.#rest = undefined;
@@ -77,7 +77,7 @@ export class Direction {
 
   #move(shared: Pumping): Pumped {
     const { libc, buffer } = shared;
-    const size = shared.held > mostHeld ? least : this.#chunk;
+    const size = shared.held > maxHeld ? minChunk : this.#chunk;
     const received = libc.recv(this.#from, buffer.address, size, messageFlags);
     if (received === 0) {
       this.#isAtEnd = true;
@@ -105,7 +105,7 @@ export class Direction {
 
   #hold(shared: Pumping, rest: Uint8Array): void {
     this.canWrite = false;
-    this.#chunk = Math.max(4 * least, this.#chunk >> 1);
+    this.#chunk = Math.max(4 * minChunk, this.#chunk >> 1);
     this.#keep(shared, rest);
   }
 
@@ -131,7 +131,7 @@ export class Direction {
     return 'more';
   }
 
-  /** Passes the end on. Where the other direction has ended already, closing says the same. */
+  /** Passes the end on, unless both directions have ended: then the sockets are closed. */
   #end(libc: Libc, isLast: boolean): Pumped {
     if (!this.isOver && !isLast) libc.shutdown(this.#to, shutdownWrite);
     this.isOver = true;

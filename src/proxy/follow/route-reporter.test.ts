@@ -5,7 +5,7 @@ import { until } from '../../server/testing/until.ts';
 import { inspect } from '../inspect.ts';
 import { clientOf, core, post, service, startAll } from '../testing/running.ts';
 
-test('what keeps a route from working is an Event of its Service, once', async () => {
+test('records a problem of a route as one Event of its Service', async () => {
   await using running = await startAll({}, (server) => post(server, `${core}/services`, service('web', '10.0.0.10')));
   const { server, backend, proxy } = running;
   const text = 'Service default/web is not served at 10.0.0.10:80/TCP: another program has that port';
@@ -18,7 +18,7 @@ test('what keeps a route from working is an Event of its Service, once', async (
   const eventsOf = async (reason: string): Promise<string> =>
     (await server.ask('GET', `${core}/events?fieldSelector=reason=${reason}`)).text;
   await until('the other is routed', () => backend.lines.length === 3);
-  await until('it is told', async () => (await eventsOf('NotServed')).includes(text));
+  await until('it is reported', async () => (await eventsOf('NotServed')).includes(text));
   const { items } = JSON.parse(await eventsOf('NotServed')) as { items: readonly { count: number; type: string }[] };
   assert.deepEqual(
     items.map(({ type, count }) => [type, count]),
@@ -26,7 +26,7 @@ test('what keeps a route from working is an Event of its Service, once', async (
   );
 });
 
-test('a PROXY protocol that cannot be given is an Event of its Service, once, and a line of what is routed', async () => {
+test('records an unsupported PROXY protocol as one Event, and lists it with the routes', async () => {
   const metadata = { name: 'web', annotations: { 'proxy.fairlead.dev/proxy-protocol': 'v2' } };
   await using running = await startAll({}, (server) =>
     post(server, `${core}/services`, { ...service('web', '10.0.0.10'), metadata }),
@@ -43,21 +43,21 @@ test('a PROXY protocol that cannot be given is an Event of its Service, once, an
       body: { metadata: { annotations: { 'proxy.fairlead.dev/proxy-protocol': value } } },
       type: 'application/merge-patch+json',
     });
-  await until('it is told', async () => (await eventsNow()).length === 1);
+  await until('it is reported', async () => (await eventsNow()).length === 1);
   const [line = ''] = await eventsNow();
   assert.match(line, /^Warning 1 Service default\/web: .* ignored at 10\.0\.0\.10:80, .*mode to userspace/);
   const { owners } = await inspect(clientOf(server), { nodeName: 'n1', mode: 'nftables' });
   const shown = owners.find(({ owner }) => owner === 'Service default/web');
   assert.deepEqual(shown?.problems, [line.slice('Warning 1 '.length)]);
-  // Other syncs do not tell it again; another mistake does.
+  // Later syncs do not repeat it; another problem is reported.
   await post(server, `${core}/services`, service('other', '10.0.0.11'));
   await until('the other is routed', () => backend.lines.includes('10.0.0.11 TCP 80 → reject'));
   await annotate('v3');
-  await until('that is told', async () => (await eventsNow()).length === 2);
-  assert.ok((await eventsNow()).includes(line), 'the first was told once');
+  await until('that is reported', async () => (await eventsNow()).length === 2);
+  assert.ok((await eventsNow()).includes(line), 'the first was reported once');
 });
 
-test('an Event names the Service that has an address only to readers of its namespace', async () => {
+test('does not name Services of other namespaces in Events', async () => {
   await using running = await startAll({}, async (server) => {
     await post(server, '/api/v1/namespaces', { metadata: { name: 'apart' } });
     await post(server, '/api/v1/namespaces/apart/services', service('secret-name', '10.0.0.10', claims('192.0.2.1')));

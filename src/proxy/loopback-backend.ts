@@ -1,30 +1,30 @@
-// The kernel does not translate what is sent to loopback: routes there need listeners, whatever makes the others.
+// The kernel does not translate packets to loopback addresses: routes there need listeners in every mode.
 import type { IpFamily } from '../api/addresses.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
 import { isLoopback } from './routes/decide.ts';
 import type { Route } from './routes/route.ts';
 
-/** Told of listeners at loopback, for metrics. */
+/** Observes listeners at loopback, for metrics. */
 export interface LoopbackObserver {
-  /** After each sync: so many node ports of a family are asked for at loopback. */
+  /** After each sync: the number of node ports at loopback. */
   loopback?(family: IpFamily, nodePorts: number): void;
   /** A listener at loopback could not be opened. */
   unopened?(): void;
 }
 
-/** A backend for every route but those at loopback addresses, and listeners for those, once there are any (KEP-6032). */
-export class BesideLoopback implements Backend {
+/** Passes routes at loopback addresses to listeners (KEP-6032) and all others to another backend. */
+export class LoopbackBackend implements Backend {
   readonly #rules: Backend;
-  readonly #open: () => Promise<Backend>;
+  readonly #openListeners: () => Promise<Backend>;
   readonly #observer: LoopbackObserver;
   #listeners: Backend | undefined;
-  /** What is known to be closed, so that it is counted once. */
-  #closed: ReadonlySet<string> = new Set();
+  /** Failures that were counted. */
+  #failures: ReadonlySet<string> = new Set();
 
-  /** `open` opens what listens. */
-  constructor(rules: Backend, open: () => Promise<Backend>, observer: LoopbackObserver = {}) {
+  /** `openListeners` is called for the first route at loopback. */
+  constructor(rules: Backend, openListeners: () => Promise<Backend>, observer: LoopbackObserver = {}) {
     this.#rules = rules;
-    this.#open = open;
+    this.#openListeners = openListeners;
     this.#observer = observer;
   }
 
@@ -32,9 +32,9 @@ export class BesideLoopback implements Backend {
     const ours = partOf(state, isLoopback);
     await this.#rules.replace(partOf(state, isElsewhere));
     if (this.#listeners === undefined && ours.routes.size === 0) return;
-    this.#listeners ??= await this.#open();
+    this.#listeners ??= await this.#openListeners();
     await this.#listeners.replace(ours);
-    this.#tell(ours);
+    this.#observe(ours);
   }
 
   async apply(change: RouteChange, state: RoutingState): Promise<void> {
@@ -42,9 +42,9 @@ export class BesideLoopback implements Backend {
     const own = changeOf(change, isLoopback);
     if (own.removed.length === 0 && own.added.length === 0) return;
     const ours = partOf(state, isLoopback);
-    this.#listeners ??= await this.#open();
+    this.#listeners ??= await this.#openListeners();
     await this.#listeners.apply(own, ours);
-    this.#tell(ours);
+    this.#observe(ours);
   }
 
   problems(): readonly RouteProblem[] {
@@ -61,26 +61,26 @@ export class BesideLoopback implements Backend {
     await this.#rules[Symbol.asyncDispose]();
   }
 
-  #tell({ routes }: RoutingState): void {
+  #observe({ routes }: RoutingState): void {
     const counts = { IPv4: 0, IPv6: 0 };
     for (const { kind, family } of routes.values()) if (kind === 'nodePort') counts[family]++;
     for (const family of ['IPv4', 'IPv6'] as const) this.#observer.loopback?.(family, counts[family]);
-    const closed = new Set(this.#listeners?.problems().map(({ text }) => text));
-    for (const text of closed) if (!this.#closed.has(text)) this.#observer.unopened?.();
-    this.#closed = closed;
+    const failures = new Set(this.#listeners?.problems().map(({ text }) => text));
+    for (const text of failures) if (!this.#failures.has(text)) this.#observer.unopened?.();
+    this.#failures = failures;
   }
 }
 
 const isElsewhere = (address: string): boolean => !isLoopback(address);
 
-/** What of a state is at some addresses. Routes are picked when they are asked for: most changes are made without. */
+/** The part of a state at some addresses. Routes are filtered lazily, because most changes do not read them. */
 function partOf(state: RoutingState, isAt: (address: string) => boolean): RoutingState {
   const { network } = state;
   return {
     get routes() {
       return new Map([...state.routes].filter(([, { address }]) => isAt(address)));
     },
-    // What belongs to nobody is dropped: that must not be asked of rules where listeners are.
+    // Rules drop packets to unused addresses in service ranges; ranges with listeners must not be among them.
     network: { ...network, serviceRanges: network.serviceRanges.filter(isAt) },
     isClusterIp: (address) => isAt(address) && state.isClusterIp(address),
   };

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
-import { BesideLoopback } from './beside-loopback.ts';
+import { LoopbackBackend } from './loopback-backend.ts';
 import { endpoint, network, node, service, slice } from './routes/testing/objects.ts';
 import { routeKey } from './routes/route.ts';
 import { routesOf } from './routes/routes.ts';
 import { RoutingTable } from './routes/table.ts';
 
-/** Remembers the keys of its routes, and whether it is still there. */
+/** A backend that records the keys of its routes. */
 class Keys implements Backend {
   readonly keys = new Set<string>();
   ranges: readonly string[] = [];
   isOpen = true;
-  said: readonly RouteProblem[] = [];
+  reported: readonly RouteProblem[] = [];
 
   async replace({ routes, network: { serviceRanges } }: RoutingState): Promise<void> {
     this.keys.clear();
@@ -28,7 +28,7 @@ class Keys implements Backend {
   }
 
   problems(): readonly RouteProblem[] {
-    return this.said;
+    return this.reported;
   }
 
   async cleanup(): Promise<void> {
@@ -47,16 +47,16 @@ function routes(...nodePortAddresses: readonly string[]): ReturnType<typeof rout
   return routesOf({ service: service({ type: 'NodePort', ports }), slices, node: { ...node, nodePortAddresses } });
 }
 
-test('routes at loopback are given to listeners, which are opened for the first of them; all others to rules', async () => {
-  const [rules, listeners, told] = [new Keys(), new Keys(), [] as string[]];
+test('passes routes at loopback addresses to listeners, and all others to rules', async () => {
+  const [rules, listeners, calls] = [new Keys(), new Keys(), [] as string[]];
   let opened = 0;
   const open = async (): Promise<Backend> => {
     opened++;
     return listeners;
   };
-  const backend = new BesideLoopback(rules, open, {
-    loopback: (family, nodePorts) => told.push(`${family} ${nodePorts}`),
-    unopened: () => told.push('unopened'),
+  const backend = new LoopbackBackend(rules, open, {
+    loopback: (family, nodePorts) => calls.push(`${family} ${nodePorts}`),
+    unopened: () => calls.push('unopened'),
   });
   const table = new RoutingTable({ ...network, serviceRanges: ['10.96.0.0/16', '127.64.0.0/16'] });
   await backend.replace(table);
@@ -68,16 +68,16 @@ test('routes at loopback are given to listeners, which are opened for the first 
   await change('192.0.2.1');
   assert.deepEqual([...rules.keys], ['10.96.0.10 TCP 80', '192.0.2.1 TCP 30080']);
   assert.equal(opened, 0);
-  listeners.said = [{ text: 'port 30080 is taken' }];
+  listeners.reported = [{ text: 'port 30080 is taken' }];
   await change('192.0.2.1', '127.0.0.1');
   await backend.replace(table);
   assert.equal(opened, 1);
   assert.deepEqual([...rules.keys], ['10.96.0.10 TCP 80', '192.0.2.1 TCP 30080']);
   assert.deepEqual([...listeners.keys], ['127.0.0.1 TCP 30080']);
-  assert.deepEqual(backend.problems(), listeners.said);
+  assert.deepEqual(backend.problems(), listeners.reported);
   await change('192.0.2.1');
   assert.deepEqual([...listeners.keys], []);
-  assert.deepEqual(told, ['IPv4 1', 'IPv6 0', 'unopened', 'IPv4 1', 'IPv6 0', 'IPv4 0', 'IPv6 0']);
+  assert.deepEqual(calls, ['IPv4 1', 'IPv6 0', 'unopened', 'IPv4 1', 'IPv6 0', 'IPv4 0', 'IPv6 0']);
   await backend.cleanup();
   await backend[Symbol.asyncDispose]();
   assert.deepEqual([rules.keys.size, rules.isOpen, listeners.isOpen], [0, false, false]);

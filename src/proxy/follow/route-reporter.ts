@@ -7,36 +7,36 @@ import type { Key } from '../../client/key.ts';
 import type { RouteProblem } from '../backend.ts';
 import { keyOfOwner, serviceOwner } from '../routes/service.ts';
 
-export interface ComplaintsOptions {
+export interface RouteReporterOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly events: Pick<EventRecorder, 'record'>;
   /** The Service of a key, if there is one. */
   readonly service: (key: Key) => Service | undefined;
 }
 
-/** The Service that every API server makes of itself. Nobody asked for it, and few miss it. */
+/** The Service of the API server itself. Its problems are rarely important. */
 const apiServer = serviceOwner('default/kubernetes');
 
-/** Tells what is wrong with single routes, each thing once as long as it lasts: in the log and on the Service. */
-export class Complaints {
-  readonly #options: ComplaintsOptions;
-  #said: ReadonlySet<string> = new Set();
+/** Reports problems of routes in the log and as Events of their Services, each once while it lasts. */
+export class RouteReporter {
+  readonly #options: RouteReporterOptions;
+  #reported: ReadonlySet<string> = new Set();
 
-  constructor(options: ComplaintsOptions) {
+  constructor(options: RouteReporterOptions) {
     this.#options = options;
   }
 
-  /** Everything that is wrong now. */
-  tell(problems: readonly RouteProblem[]): void {
-    const saying = new Map(problems.map((problem) => [`${problem.owner ?? ''} ${problem.text}`, problem]));
-    const fresh = Array.from(saying).flatMap(([name, problem]) => (this.#said.has(name) ? [] : [problem]));
-    this.#said = new Set(saying.keys());
+  /** Reports those of the current problems that are new. */
+  report(problems: readonly RouteProblem[]): void {
+    const current = new Map(problems.map((problem) => [`${problem.owner ?? ''} ${problem.text}`, problem]));
+    const fresh = Array.from(current).flatMap(([name, problem]) => (this.#reported.has(name) ? [] : [problem]));
+    this.#reported = new Set(current.keys());
     if (fresh.length === 0) return;
-    // One sentence may be about many, such as all in a range; the log has it once.
+    // Several routes can have the same problem, such as all of a range; it is logged once.
     const sentences = Map.groupBy(fresh, ({ text, fullText = text }) => fullText);
     for (const [problem, about] of sentences) {
       const level = about.every(({ owner }) => owner === apiServer) ? 'info' : 'warn';
-      this.#options.log[level]({ problem }, 'not all routes work');
+      this.#options.log[level]({ problem }, 'some routes do not work');
     }
     for (const problem of fresh) this.#record(problem);
   }

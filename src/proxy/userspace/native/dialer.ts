@@ -4,117 +4,117 @@ import type { Target } from '../../routes/route.ts';
 import { targetKey } from '../../routes/route.ts';
 import type { Counters } from '../counters.ts';
 import { dialTimeoutMs, dialTimeoutsMs } from '../options.ts';
-import type { Call, Forward, Switchboard } from '../switchboard.ts';
+import type { PendingConnection, Forward, Balancer } from '../balancer.ts';
 import type { Libc } from './libc.ts';
 import { epoll, isOutOfDescriptors } from './libc.ts';
 import type { Memory } from './memory.ts';
 import { allocateWith } from './memory.ts';
 import type { Poller } from './poller.ts';
-import type { Door } from './protocol.ts';
+import type { ListenerRoute } from './protocol.ts';
 import { encodeSocketAddress } from './socket-address.ts';
 import type { Sockets } from './sockets.ts';
 
-/** A client that wants to be connected. */
-export interface Caller {
-  readonly door: Door;
-  readonly call: Call;
+/** A client that was accepted and has no target yet. */
+export interface AcceptedClient {
+  readonly listener: ListenerRoute;
+  readonly pending: PendingConnection;
   readonly client: number;
 }
 
-/** A caller, and the socket of the target it is connected with, which is told something first. */
-export interface Callee {
-  readonly caller: Caller;
+/** A client and the socket of its target. */
+export interface Dialed {
+  readonly accepted: AcceptedClient;
   readonly backend: number;
-  readonly preface: Uint8Array | undefined;
+  readonly proxyHeader: Uint8Array | undefined;
 }
 
-/** One that has to answer. */
-interface Dial extends Callee {
+/** A dial in progress. */
+interface Dial extends Dialed {
   readonly target: Target;
   readonly deadlineMs: number;
 }
 
-export interface DialsOptions {
+export interface DialerOptions {
   readonly libc: Libc;
   readonly sockets: Sockets;
   readonly poller: Poller;
-  readonly switchboard: Switchboard;
+  readonly balancer: Balancer;
   readonly counters: Counters;
   readonly now: () => number;
-  /** A target has answered. `events` are those of its socket by then. */
-  readonly onConnected: (callee: Callee, events: number) => void;
-  /** Nobody did, or nobody may be asked. */
-  readonly onRefused: (caller: Caller) => void;
+  /** A target has answered; `events` are the epoll events of its socket. */
+  readonly onConnected: (dialed: Dialed, events: number) => void;
+  /** No target answered, or none may be dialed. */
+  readonly onRefused: (accepted: AcceptedClient) => void;
 }
 
-const mostAddresses = 16_384;
-/** How exactly a deadline is kept. */
+const maxAddresses = 16_384;
+/** The resolution of deadlines. */
 const tickMs = 50;
 
-/** Finds a target that answers for each caller, one after the other. */
-export class Dials implements Disposable {
-  readonly #options: DialsOptions;
+/** Connects each accepted client with the first target that answers, one after the other. */
+export class Dialer implements Disposable {
+  readonly #options: DialerOptions;
   /** Descriptor of a target's socket → its dial. */
   readonly #dials: (Dial | undefined)[] = [];
-  /** By how long they may take, so that each is in the order of its deadlines. */
+  /** Dials by timeout, so that each set is in the order of deadlines. */
   readonly #waiting = dialTimeoutsMs.map(() => new Set<Dial>());
   /** Target → its socket address. */
   readonly #addresses = new Map<string, Memory>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: DialsOptions) {
+  constructor(options: DialerOptions) {
     this.#options = options;
   }
 
-  /** Tries a target, and others if it cannot be tried at all. */
-  begin(caller: Caller): void {
-    const { switchboard, sockets, counters, libc, onRefused } = this.#options;
-    const { call } = caller;
+  /** Dials a target, or the next one if that fails at once. */
+  begin(accepted: AcceptedClient): void {
+    const { balancer, sockets, counters, libc, onRefused } = this.#options;
+    const { pending } = accepted;
     for (;;) {
-      const connection = switchboard.connect(call);
-      if (connection.type !== 'forward') {
-        counters.add(call.failed.size === 0 ? 'refused' : 'failed');
-        return onRefused(caller);
+      const decision = balancer.choose(pending);
+      if (decision.type !== 'forward') {
+        counters.add(pending.failed.size === 0 ? 'refused' : 'failed');
+        return onRefused(accepted);
       }
-      const { target } = connection;
+      const { target } = decision;
       const backend = sockets.connect(this.#addressOf(target));
-      if (backend !== -1) return this.#await(caller, backend, connection);
-      // That is nobody's fault but ours.
+      if (backend !== -1) return this.#await(accepted, backend, decision);
+      // Not a failure of the target.
       if (isOutOfDescriptors(libc.errno())) {
         counters.add('limited');
-        return onRefused(caller);
+        return onRefused(accepted);
       }
       counters.add('dialFailures');
-      switchboard.failed(call, target);
+      balancer.failed(pending, target);
     }
   }
 
-  /** Whether it was an event of a socket that was to connect. */
+  /** Handles an event of a dial; false: the socket is not being dialed. */
   onEvent(fd: number, events: number): boolean {
     const dial = this.#dials[fd];
     if (dial === undefined) return false;
     if ((events & (epoll.error | epoll.hangUp)) !== 0 && this.#options.sockets.hasFailed(fd)) this.#redial(dial);
     else if ((events & (epoll.out | epoll.hangUp)) !== 0) {
-      this.#forget(dial);
+      this.#remove(dial);
       this.#options.onConnected(dial, events);
     }
     return true;
   }
 
-  /** Refuses everybody who waits. */
+  /** Rejects all waiting clients. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     for (const dial of this.#dials) {
       if (dial === undefined) continue;
       this.#end(dial);
-      this.#options.onRefused(dial.caller);
+      this.#options.onRefused(dial.accepted);
     }
   }
 
-  #await(caller: Caller, backend: number, { target, isLast, preface }: Forward): void {
-    const failures = caller.call.failed.size;
+  #await(accepted: AcceptedClient, backend: number, { target, isLast, proxyHeader }: Forward): void {
+    const failures = accepted.pending.failed.size;
     const deadlineMs = this.#options.now() + dialTimeoutMs(failures, isLast);
-    const dial: Dial = { caller, backend, preface, target, deadlineMs };
+    const dial: Dial = { accepted, backend, proxyHeader, target, deadlineMs };
     this.#dials[backend] = dial;
     this.#waiting[isLast ? dialTimeoutsMs.length - 1 : failures]?.add(dial);
     this.#watchDeadlines();
@@ -122,19 +122,19 @@ export class Dials implements Disposable {
   }
 
   #redial(dial: Dial): void {
-    const { switchboard, counters } = this.#options;
+    const { balancer, counters } = this.#options;
     this.#end(dial);
     counters.add('dialFailures');
-    switchboard.failed(dial.caller.call, dial.target);
-    this.begin(dial.caller);
+    balancer.failed(dial.accepted.pending, dial.target);
+    this.begin(dial.accepted);
   }
 
   #end(dial: Dial): void {
-    this.#forget(dial);
+    this.#remove(dial);
     this.#options.poller.close(dial.backend);
   }
 
-  #forget(dial: Dial): void {
+  #remove(dial: Dial): void {
     this.#dials[dial.backend] = undefined;
     for (const waiting of this.#waiting) if (waiting.delete(dial)) return;
   }
@@ -145,7 +145,7 @@ export class Dials implements Disposable {
       const now = this.#options.now();
       const resumedAt = systemClock.resumedAt();
       for (const [index, waiting] of this.#waiting.entries()) {
-        // What targets answered while this process was paused has not been read yet.
+        // After a pause of this process, answers of targets may still be unread.
         const firstDeadlineMs = resumedAt + (dialTimeoutsMs[index] ?? 0);
         for (const dial of waiting) {
           if (Math.max(dial.deadlineMs, firstDeadlineMs) > now) break;
@@ -161,7 +161,7 @@ export class Dials implements Disposable {
     const key = targetKey(target);
     let memory = this.#addresses.get(key);
     if (memory === undefined) {
-      if (this.#addresses.size >= mostAddresses) this.#addresses.clear();
+      if (this.#addresses.size >= maxAddresses) this.#addresses.clear();
       memory = allocateWith(this.#options.libc, encodeSocketAddress(target.address, target.port));
       this.#addresses.set(key, memory);
     }

@@ -7,8 +7,8 @@ import { network } from './echo.ts';
 import { loadLibc } from '../native/libc.ts';
 import type { UserspaceOptions } from '../options.ts';
 
-/** A backend, and the table it follows. */
-export class Stand implements AsyncDisposable {
+/** A backend and its routing table. */
+export class TestBackend implements AsyncDisposable {
   readonly table: RoutingTable;
   readonly backend: UserspaceBackend;
   readonly metrics: Registry;
@@ -19,11 +19,15 @@ export class Stand implements AsyncDisposable {
     this.table = new RoutingTable(around);
   }
 
-  static async open(options: UserspaceOptions, around = network): Promise<Stand> {
+  static async open(options: UserspaceOptions, around = network): Promise<TestBackend> {
     const metrics = new Registry();
-    const stand = new Stand(await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics }), metrics, around);
-    await stand.backend.replace(stand.table);
-    return stand;
+    const opened = new TestBackend(
+      await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics }),
+      metrics,
+      around,
+    );
+    await opened.backend.replace(opened.table);
+    return opened;
   }
 
   async set(...routes: readonly Route[]): Promise<void> {
@@ -31,7 +35,7 @@ export class Stand implements AsyncDisposable {
     await this.backend.apply(this.table.takeChange(), this.table);
   }
 
-  /** What is said to be wrong, each sentence once. */
+  /** The texts of all problems, without repetition. */
   get problems(): readonly string[] {
     return [...new Set(this.backend.problems().map(({ text }) => text))];
   }
@@ -49,10 +53,10 @@ export class Stand implements AsyncDisposable {
 
 const isNative = (await loadLibc()) !== undefined;
 
-/** The engines, and for each why it cannot be tested here and how it is opened. */
+/** The engines: why each is skipped here, and how to open it. */
 export const engines = (['native', 'node'] as const).map((engine) => ({
   engine,
-  skip: engine === 'native' && !isNative && 'native calls cannot be had here',
-  open: (options: UserspaceOptions = {}, around?: NodeNetwork): Promise<Stand> =>
-    Stand.open({ engine, ...options }, around),
+  skip: engine === 'native' && !isNative && 'native calls are not available here',
+  open: (options: UserspaceOptions = {}, around?: NodeNetwork): Promise<TestBackend> =>
+    TestBackend.open({ engine, ...options }, around),
 }));
