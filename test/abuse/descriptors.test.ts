@@ -26,7 +26,7 @@ for (const count of [100, 200, needed - 1]) {
     await using data = await temporaryDirectory();
     await assert.rejects(
       startFairlead(data.path, command, withDescriptors(count)),
-      new RegExp(`may have ${count} files and connections open and needs ${needed}: raise the limit`),
+      new RegExp(`may open ${count} files and connections and needs ${needed}: raise the limit`),
     );
   });
 }

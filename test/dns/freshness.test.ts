@@ -112,6 +112,6 @@ describe('an API server that goes away', { skip }, () => {
     assert.match(denied.out, /NXDOMAIN[^]*because Service "shop\/idle" is headless and has no endpoints/);
     const bad = await ask('a..b');
     assert.equal(bad.code, 2);
-    assert.match(bad.err, /"a\.\.b" is no domain name/);
+    assert.match(bad.err, /"a\.\.b" is not a domain name/);
   });
 });
