@@ -41,6 +41,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
       { summary: entry.summary, group: part, load: () => loadPart(entry) },
     ]),
   ),
+  status: {
+    summary: 'print the state of all clusters, and what needs attention',
+    group: manage,
+    load: async () => (await import('./status/command.ts')).command,
+  },
   mcs: {
     summary: 'manage a set of clusters, and explain its Services',
     group: manage,

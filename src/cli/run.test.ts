@@ -17,7 +17,7 @@ async function capture(args: readonly string[]): Promise<{ code: number; out: st
 
 const usage: readonly (readonly [args: string, want: string])[] = [
   ['upp', 'fairlead: unknown command "upp": did you mean `fairlead up`?\n'],
-  ['status', 'fairlead: unknown command "status": did you mean `fairlead mcs status`?\n'],
+  ['why', 'fairlead: unknown command "why": did you mean `fairlead mcs why`?\n'],
   ['frobnicate', 'fairlead: unknown command "frobnicate": see `fairlead --help`\n'],
   ['up --clustr a', 'fairlead: unknown flag --clustr: did you mean --cluster?\n'],
   ['lb plan --zzz', 'fairlead: unknown flag --zzz: see `fairlead help lb`\n'],

@@ -65,6 +65,13 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<Cluste
   };
 }
 
+/** The names of all contexts in kubeconfig files, in their order. Throws a KubeconfigError if there is no file. */
+export async function contextNames(paths: readonly string[]): Promise<readonly string[]> {
+  const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
+  if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
+  return [...new Set(files.flatMap(({ contexts }) => [...contexts.keys()]))];
+}
+
 /** A context with its cluster and user. */
 interface Context {
   readonly name: string;

@@ -28,6 +28,8 @@ export interface FoundCluster {
   readonly context: string | undefined;
   /** For messages. */
   readonly source: string;
+  /** The kubeconfig of a running `fairlead up`. */
+  readonly isOfUp?: true;
 }
 
 /** What a Pod finds when its service account is mounted. */
@@ -48,7 +50,7 @@ export async function findCluster(
   const running = await serverOf(dataDir);
   if (running !== undefined) {
     const path = join(dataDir, 'kubeconfig');
-    return { paths: [path], context, source: `the running \`fairlead up\` (${path})` };
+    return { paths: [path], context, source: `the running \`fairlead up\` (${path})`, isOfUp: true };
   }
   return homeKubeconfig(context, env);
 }

@@ -62,6 +62,18 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('about.k8s.io', 'clusterproperties', read),
     events,
   ],
+  // What the map shows and explains; no Secrets. Viewers with tokens of their own see what these may read.
+  dashboard: [
+    services,
+    slices,
+    imports,
+    on(clusterSet, 'serviceexports', read),
+    on('', 'namespaces nodes pods', read),
+    on('networking.k8s.io', 'servicecidrs', read),
+    on('coordination.k8s.io', 'leases', read),
+    on('about.k8s.io', 'clusterproperties', read),
+    on('|events.k8s.io', 'events', read),
+  ],
   publisher: [services, slices, imports, on('', 'nodes', read), events],
 };
 

@@ -1,0 +1,61 @@
+import { Client } from '../../client/client.ts';
+import { overHttps } from '../../client/https.ts';
+import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
+import { contextNames } from '../../client/kubeconfig.ts';
+import { retrying } from '../../client/retry.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { grouped } from '../options/flags.ts';
+import type { FoundCluster } from '../part/cluster-access.ts';
+import { clusterFlags, readClusterAccess } from '../part/cluster-access.ts';
+import { version } from '../program.ts';
+
+/** The flags that select several clusters. */
+export const severalClusterFlags: readonly Flag[] = grouped(
+  'Clusters',
+  clusterFlags.map((flag) =>
+    flag.name === 'context'
+      ? {
+          ...flag,
+          description: 'context of a cluster to show',
+          repeatable: true,
+          default: 'all of --kubeconfig or of a running `fairlead up`; otherwise the current one',
+        }
+      : flag,
+  ),
+);
+
+/** The access to one of the selected clusters, by the name of its context. */
+export interface SelectedCluster {
+  readonly name: string;
+  readonly access: ClusterAccess;
+}
+
+/** The clusters that the flags select. Throws a UsageError if one of them is not in the kubeconfig. */
+export async function selectClusters(
+  settings: Settings,
+  found: FoundCluster,
+  env: Environment,
+): Promise<readonly SelectedCluster[]> {
+  const contexts = await contextsOf(settings, found);
+  return Promise.all(
+    contexts.map(async (context) => {
+      const access = await readClusterAccess({ ...found, context }, env);
+      return { name: access.context, access };
+    }),
+  );
+}
+
+async function contextsOf(settings: Settings, found: FoundCluster): Promise<readonly (string | undefined)[]> {
+  const given = settings.get('context');
+  if (given !== undefined) return [...new Set(given)];
+  const isMeant = settings.has('kubeconfig') || found.isOfUp === true;
+  const names = isMeant ? await contextNames(found.paths).catch(() => []) : [];
+  // Without contexts the error of reading the current one says what is wrong.
+  return names.length === 0 ? [undefined] : names;
+}
+
+/** A client of a cluster with the rights of its kubeconfig. */
+export const clientOf = ({ access }: SelectedCluster): Client =>
+  new Client(retrying(overHttps(access, { userAgent: `fairlead-dashboard/${version}` })), {
+    fieldManager: 'fairlead-dashboard',
+  });

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { overviewOf } from './overview.ts';
+import type { ClusterRow, Finding, ServiceRow } from './rows.ts';
+
+const cluster = (name: string, findings: readonly Finding[] = []): ClusterRow => ({
+  kind: 'cluster',
+  id: `cluster/${name}`,
+  cluster: name,
+  state: findings.length === 0 ? 'ok' : 'lost',
+  server: 'https://192.0.2.1',
+  findings,
+});
+const service = (id: string, findings: readonly Finding[], rest: Partial<ServiceRow> = {}): ServiceRow => {
+  const [, own = '', namespace = '', name = ''] = id.split('/');
+  return {
+    kind: 'service',
+    id,
+    cluster: own,
+    namespace,
+    name,
+    type: 'ClusterIP',
+    labels: {},
+    addresses: [],
+    external: [],
+    ports: [],
+    endpoints: { ready: 1, notReady: 2, terminating: 0 },
+    findings,
+    ...rest,
+  };
+};
+const finding = (level: Finding['level'], reason: string): Finding => ({ level, reason, text: reason });
+
+test('lost clusters come first, then errors, then warnings; infos need no attention', () => {
+  const { attention, findings } = overviewOf([
+    service('service/east/b/web', [finding('warning', 'NoEndpoints')]),
+    service('service/east/a/web', [finding('error', 'Conflict'), finding('info', 'Note')]),
+    cluster('west', [finding('error', 'ClusterLost')]),
+    cluster('east'),
+  ]);
+  assert.deepEqual(
+    attention.map(({ reason }) => reason),
+    ['ClusterLost', 'Conflict', 'NoEndpoints'],
+  );
+  assert.deepEqual(findings, { error: 2, warning: 1, info: 1 });
+});
+
+test('counts what each cluster has, without Services that were derived from imports', () => {
+  const { clusters } = overviewOf([
+    cluster('west'),
+    cluster('east'),
+    service('service/east/a/web', [], { exported: 'accepted', type: 'LoadBalancer' }),
+    service('service/east/a/derived', [], { derivedFrom: 'a/web' }),
+  ]);
+  assert.deepEqual(
+    clusters.map((each) => each.cluster),
+    ['east', 'west'],
+  );
+  const { services, exports, loadBalancers, endpoints } = clusters[0] ?? {};
+  assert.deepEqual(
+    { services, exports, loadBalancers, endpoints },
+    {
+      services: 1,
+      exports: 1,
+      loadBalancers: 1,
+      endpoints: { ready: 1, notReady: 2, terminating: 0 },
+    },
+  );
+});
