@@ -18,7 +18,7 @@ export type LocalReply = LocalBody | LocalStream;
 interface LocalBody {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  readonly body: string | Buffer | Iterable<string>;
+  readonly body: string | Buffer | Iterable<string | Buffer>;
   readonly release?: () => void;
 }
 

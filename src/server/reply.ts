@@ -1,7 +1,8 @@
 import type { Status } from '../api/errors.ts';
 import { entityTooLarge, failure } from '../api/errors.ts';
 import type { OutputAccount, BufferedOutput } from './limits/unsent-bytes.ts';
-import type { ListBody } from './negotiate/presenter.ts';
+import type { Item } from './cache/item.ts';
+import type { ListBody, Presenter } from './negotiate/presenter.ts';
 
 /** The reply to a request: a body, or the stream of a watch. */
 export type Reply = BodyReply | StreamReply;
@@ -10,7 +11,9 @@ export interface BodyReply {
   readonly status: number;
   readonly headers: Headers;
   /** Pieces are encoded one by one while the body is sent, so that a long body is never one string. */
-  readonly body: string | Buffer | Iterable<string>;
+  readonly body: string | Buffer | Iterable<string | Buffer>;
+  /** The Status in the body, before it was encoded. */
+  readonly failure?: Status;
   /** Awaited between two pieces, so that other requests can run. */
   readonly pace?: () => Promise<void>;
   /** Opens the account of the bytes that the client has not read yet. */
@@ -84,13 +87,27 @@ export interface Impersonation {
   readonly uid: string;
 }
 
-const jsonType = 'application/json';
-
 export const jsonReply = (status: number, body: string, headers: Headers = {}): BodyReply => ({
   status,
-  headers: { 'Content-Type': jsonType, 'Cache-Control': 'no-cache, private', ...headers },
+  headers: { ...presentedHeaders('application/json'), ...headers },
   body,
 });
+
+/** The headers of a reply in a representation. */
+export const presentedHeaders = (contentType: string): Headers => ({
+  'Content-Type': contentType,
+  'Cache-Control': 'no-cache, private',
+});
+
+/** A reply with one object. */
+export function objectReply(status: number, presenter: Presenter, item: Item): BodyReply {
+  const object = presenter.object(item);
+  return {
+    status,
+    headers: presentedHeaders(presenter.contentType),
+    body: typeof object === 'string' ? `${object}\n` : object,
+  };
+}
 
 export const textReply = (status: number, body: string, headers: Headers = {}): BodyReply => ({
   status,
@@ -126,12 +143,13 @@ export const methodNotAllowed = (): BodyReply =>
 
 export function statusReply(status: Status, headers: Headers = {}): BodyReply {
   const retryAfter = status.details?.retryAfterSeconds;
-  return jsonReply(status.code ?? 200, `${JSON.stringify(status)}\n`, {
+  const reply = jsonReply(status.code ?? 200, `${JSON.stringify(status)}\n`, {
     // The message repeats parts of the request; browsers must not render it as a page.
     ...(status.code === 403 ? { 'X-Content-Type-Options': 'nosniff' } : {}),
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
     ...headers,
   });
+  return { ...reply, failure: status };
 }
 
 export const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);

@@ -1,5 +1,8 @@
 // All kinds that the server serves, in the order of discovery.
 import type { Kind } from '../kind.ts';
+import { apiVersionOf } from '../kind.ts';
+import type { ApiObject } from '../metadata.ts';
+import type { StructSchema } from '../schema/schema.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
 import { daemonSetKind } from './apps/daemonset/kind.ts';
@@ -111,3 +114,14 @@ const byName: ReadonlyMap<string, Kind> = new Map(
 /** The kind of an object by its `apiVersion` and `kind`. */
 export const kindNamed = (group: string, version: string, name: string): Kind | undefined =>
   byName.get(key(group, version, name));
+
+const schemas: ReadonlyMap<string, StructSchema> = new Map(
+  kinds
+    .flatMap((kind) => [kind, ...kind.subresources.flatMap(({ body }) => body ?? [])])
+    .filter(({ custom }) => !custom)
+    .map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind.schema]),
+);
+
+/** The schema of objects and bodies that have a protobuf encoding, by their `apiVersion` and `kind`. */
+export const schemaNamed = ({ apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>): StructSchema | undefined =>
+  schemas.get(`${apiVersion} ${kind}`);

@@ -2,8 +2,8 @@
 
 import { JsonError, parseJson } from './json.ts';
 import type { ScalarSchema, StringSchema } from './schema.ts';
-import type { WireReader } from './wire.ts';
-import { ProtobufError, WireWriter, wireTypes } from './wire.ts';
+import type { WireReader, WireWriter } from './wire.ts';
+import { ProtobufError, wireTypes } from './wire.ts';
 
 export type LeafSchema = ScalarSchema | StringSchema;
 
@@ -57,26 +57,21 @@ export function writeLeaf(writer: WireWriter, number: number, schema: LeafSchema
       return writer.bytes(number, Buffer.from(String(value), 'base64'));
     case 'time':
     case 'microTime':
-      return writer.bytes(number, timestampBytes(String(value)));
+      return writeTimestamp(writer, number, String(value));
     case 'quantity':
-      return writer.bytes(
-        number,
-        messageOf((message) => message.string(1, String(value))),
-      );
+      return writeWrapped(writer, number, String(value));
     case 'intOrString':
-      return writer.bytes(number, intOrStringBytes(value));
+      return writeIntOrString(writer, number, value);
     case 'json':
-      return writer.bytes(
-        number,
-        messageOf((message) => message.string(1, JSON.stringify(value))),
-      );
+      return writeWrapped(writer, number, JSON.stringify(value));
   }
 }
 
-function messageOf(write: (writer: WireWriter) => void): Uint8Array {
-  const writer = new WireWriter();
-  write(writer);
-  return writer.finish();
+/** A message whose field 1 is the text. */
+function writeWrapped(writer: WireWriter, number: number, text: string): void {
+  const start = writer.begin(number);
+  writer.string(1, text);
+  writer.end(start);
 }
 
 /** Seconds and nanoseconds since 1970. Both zero is Go's zero time, not the epoch. */
@@ -96,13 +91,11 @@ function readTimestamp(reader: WireReader, withMicros: boolean): string | null {
   return `${text.slice(0, 19)}${withMicros ? `.${micros}` : ''}Z`;
 }
 
-function timestampBytes(text: string): Uint8Array {
-  const seconds = Date.parse(`${text.slice(0, 19)}Z`) / 1000;
-  const nanos = Number(text.slice(20, 26).replace('Z', '') || 0) * 1000;
-  return messageOf((message) => {
-    message.int(1, seconds);
-    message.int(2, nanos);
-  });
+function writeTimestamp(writer: WireWriter, number: number, text: string): void {
+  const start = writer.begin(number);
+  writer.int(1, Date.parse(`${text.slice(0, 19)}Z`) / 1000);
+  writer.int(2, Number(text.slice(20, 26).replace('Z', '') || 0) * 1000);
+  writer.end(start);
 }
 
 function readQuantity(reader: WireReader): string {
@@ -129,12 +122,12 @@ function readIntOrString(reader: WireReader): number | string {
   return type === 1 ? string : int;
 }
 
-function intOrStringBytes(value: unknown): Uint8Array {
-  return messageOf((message) => {
-    message.int(1, typeof value === 'string' ? 1 : 0);
-    message.int(2, typeof value === 'number' ? value : 0);
-    message.string(3, typeof value === 'string' ? value : '');
-  });
+function writeIntOrString(writer: WireWriter, number: number, value: unknown): void {
+  const start = writer.begin(number);
+  writer.int(1, typeof value === 'string' ? 1 : 0);
+  writer.int(2, typeof value === 'number' ? value : 0);
+  writer.string(3, typeof value === 'string' ? value : '');
+  writer.end(start);
 }
 
 /** FieldsV1 and RawExtension: JSON text in field 1. */

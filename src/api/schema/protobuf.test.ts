@@ -8,7 +8,7 @@ import { deleteOptions } from '../delete-options.ts';
 import { arbitraryStruct } from './testing/arbitrary.ts';
 import { decode } from './decode.ts';
 import { everything } from './testing/example.ts';
-import { decodeEnvelope, decodeProtobuf, encodeEnvelope, encodeProtobuf, ProtobufError } from './protobuf.ts';
+import { decodeEnvelope, decodeProtobuf, encodeProtobuf, ProtobufError } from './protobuf.ts';
 import { WireWriter } from './wire.ts';
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
@@ -19,7 +19,6 @@ test('an envelope contains the kind of its message', () => {
     { ...decodeEnvelope(body), raw: [...decodeEnvelope(body).raw] },
     { apiVersion: 'v1', kind: 'Namespace', raw: [0x0a, 0x00], contentType: '' },
   );
-  assert.deepEqual(Buffer.from(encodeEnvelope(decodeEnvelope(body))), Buffer.from(body));
 });
 
 const messages = [

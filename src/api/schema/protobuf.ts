@@ -27,7 +27,7 @@ export function decodeProtobuf<T = Readonly<Record<string, unknown>>>(schema: St
 }
 
 /** Encodes a decoded object as a message. */
-export function encodeProtobuf(schema: StructSchema, object: object): Uint8Array<ArrayBuffer> {
+export function encodeProtobuf(schema: StructSchema, object: object): Buffer<ArrayBuffer> {
   const writer = new WireWriter();
   writeMessage(tableOf(schema), writer, object as JsonObject);
   return writer.finish();
@@ -163,9 +163,9 @@ function readEntry(schema: MapSchema, reader: WireReader, entries: JsonObject, d
 function writeMessage(table: Table, writer: WireWriter, object: JsonObject): void {
   for (const [number, slot] of table) {
     if ('inline' in slot) {
-      const inline = new WireWriter();
-      writeMessage(slot.inline, inline, object);
-      writer.bytes(number, inline.finish());
+      const start = writer.begin(number);
+      writeMessage(slot.inline, writer, object);
+      writer.end(start);
     } else {
       writeField(writer, number, slot.schema, object[slot.name]);
     }
@@ -178,10 +178,10 @@ function writeField(writer: WireWriter, number: number, schema: Schema, value: u
     for (const item of value as readonly unknown[]) writeValue(writer, number, schema.items, item);
   } else if (schema.type === 'map') {
     for (const [key, item] of Object.entries(value)) {
-      const entry = new WireWriter();
-      entry.string(1, key);
-      writeValue(entry, 2, schema.values, item);
-      writer.bytes(number, entry.finish());
+      const start = writer.begin(number);
+      writer.string(1, key);
+      writeValue(writer, 2, schema.values, item);
+      writer.end(start);
     }
   } else {
     writeValue(writer, number, schema, value);
@@ -189,17 +189,15 @@ function writeField(writer: WireWriter, number: number, schema: Schema, value: u
 }
 
 function writeValue(writer: WireWriter, number: number, schema: Schema, value: unknown): void {
-  if (schema.type === 'struct') {
-    writer.bytes(number, encodeProtobuf(schema, value as JsonObject));
-  } else if (schema.type === 'list' || schema.type === 'map') {
-    const nested = new WireWriter();
-    writeField(nested, 1, schema, value);
-    writer.bytes(number, nested.finish());
-  } else if (value === null) {
-    writer.bytes(number, new Uint8Array()); // the zero time
-  } else {
-    writeLeaf(writer, number, schema, value);
+  if (schema.type !== 'struct' && schema.type !== 'list' && schema.type !== 'map') {
+    if (value === null) writer.header(number, 0); // the zero time
+    else writeLeaf(writer, number, schema, value);
+    return;
   }
+  const start = writer.begin(number);
+  if (schema.type === 'struct') writeMessage(tableOf(schema), writer, value as JsonObject);
+  else writeField(writer, 1, schema, value);
+  writer.end(start);
 }
 
 /** The envelope of every protobuf body: the kind of the message and its bytes. */
@@ -242,15 +240,77 @@ function decodeTypeMeta(reader: WireReader): Pick<Envelope, 'apiVersion' | 'kind
   return { apiVersion, kind };
 }
 
-/** Encodes the envelope of `application/vnd.kubernetes.protobuf`. */
-export function encodeEnvelope({ apiVersion, kind, raw }: Pick<Envelope, 'apiVersion' | 'kind' | 'raw'>): Uint8Array {
-  const typeMeta = new WireWriter();
-  typeMeta.string(1, apiVersion);
-  typeMeta.string(2, kind);
-  const envelope = new WireWriter();
-  envelope.bytes(1, typeMeta.finish());
-  envelope.bytes(2, raw);
-  envelope.string(3, '');
-  envelope.string(4, '');
-  return Buffer.concat([magic, envelope.finish()]);
+/** The kind and version of a message, which its envelope contains. */
+export type TypeMeta = Pick<Envelope, 'apiVersion' | 'kind'>;
+
+/** Encodes an object as a body of `application/vnd.kubernetes.protobuf`. */
+export function encodeObject(type: TypeMeta, schema: StructSchema, object: object): Buffer {
+  const writer = new WireWriter();
+  writeEnvelope(writer, type, schema, object);
+  return writer.finish();
+}
+
+/** Encodes an event of a watch, with its length before it. */
+export function encodeEvent(eventType: string, type: TypeMeta, schema: StructSchema, object: object): Buffer {
+  const writer = new WireWriter();
+  writer.raw(noLength);
+  writer.string(1, eventType);
+  const extension = writer.begin(2);
+  const raw = writer.begin(1);
+  writeEnvelope(writer, type, schema, object);
+  writer.end(raw);
+  writer.end(extension);
+  const frame = writer.finish();
+  frame.writeUInt32BE(frame.length - noLength.length);
+  return frame;
+}
+
+const noLength = Buffer.alloc(4);
+
+function writeEnvelope(writer: WireWriter, type: TypeMeta, schema: StructSchema, object: object): void {
+  writeEnvelopeHead(writer, type);
+  const raw = writer.begin(2);
+  writeMessage(tableOf(schema), writer, object as JsonObject);
+  writer.end(raw);
+  writer.raw(envelopeTail);
+}
+
+function writeEnvelopeHead(writer: WireWriter, { apiVersion, kind }: TypeMeta): void {
+  writer.raw(magic);
+  const typeMeta = writer.begin(1);
+  writer.string(1, apiVersion);
+  writer.string(2, kind);
+  writer.end(typeMeta);
+}
+
+/** Neither a content encoding nor a content type. */
+const envelopeTail = Uint8Array.of(0x1a, 0x00, 0x22, 0x00);
+
+/** Encodes an item of a list, for `encodeList`. */
+export function encodeItem(schema: StructSchema, object: object): Buffer {
+  const writer = new WireWriter();
+  writeValue(writer, 2, schema, object);
+  return writer.finish();
+}
+
+/** What surrounds the items of a list in its body. */
+export interface ListFrame {
+  readonly before: Buffer;
+  readonly after: Uint8Array;
+}
+
+/** Encodes what surrounds the items of a list, which have `itemBytes` in total: the length comes first on the wire. */
+export function encodeListFrame(
+  type: TypeMeta,
+  { schema, metadata }: { readonly schema: StructSchema; readonly metadata: object },
+  itemBytes: number,
+): ListFrame {
+  const meta = new WireWriter();
+  writeValue(meta, 1, schema, metadata);
+  const metaField = meta.finish();
+  const writer = new WireWriter();
+  writeEnvelopeHead(writer, type);
+  writer.header(2, metaField.length + itemBytes);
+  writer.raw(metaField);
+  return { before: writer.finish(), after: envelopeTail };
 }

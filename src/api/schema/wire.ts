@@ -10,7 +10,6 @@ export class ProtobufError extends Error {
 export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-const utf8Encoder = new TextEncoder();
 
 /** Reads the fields of one message. Every read checks the bounds; all fields of a body count against one budget. */
 export class WireReader {
@@ -120,56 +119,106 @@ export class WireReader {
   }
 }
 
-/** Writes the fields of one message. */
+const initialBytes = 512;
+
+/** Writes fields one after the other into one buffer, which grows as needed. */
 export class WireWriter {
-  readonly #parts: Uint8Array[] = [];
-  #length = 0;
+  #buffer = Buffer.allocUnsafe(initialBytes);
+  #at = 0;
 
   int(number: number, value: number): void {
-    this.#varint((number << 3) | wireTypes.varint);
+    this.#tag(number, wireTypes.varint);
     this.#varint(value);
   }
 
   double(number: number, value: number): void {
-    this.#varint((number << 3) | wireTypes.fixed64);
-    const bytes = new Uint8Array(8);
-    new DataView(bytes.buffer).setFloat64(0, value, true);
-    this.#push(bytes);
+    this.#tag(number, wireTypes.fixed64);
+    this.#at = this.#room(8).writeDoubleLE(value, this.#at);
   }
 
   string(number: number, value: string): void {
-    this.bytes(number, utf8Encoder.encode(value));
+    const start = this.begin(number);
+    this.#at += this.#room(3 * value.length).write(value, this.#at);
+    this.end(start);
   }
 
   bytes(number: number, value: Uint8Array): void {
-    this.#varint((number << 3) | wireTypes.bytes);
-    this.#varint(value.length);
-    this.#push(value);
+    this.header(number, value.length);
+    this.raw(value);
   }
 
-  finish(): Uint8Array<ArrayBuffer> {
-    const result = new Uint8Array(this.#length);
-    let at = 0;
-    for (const part of this.#parts) {
-      result.set(part, at);
-      at += part.length;
+  /** Writes what precedes `length` bytes of a field. */
+  header(number: number, length: number): void {
+    this.#tag(number, wireTypes.bytes);
+    this.#varint(length);
+  }
+
+  /** Appends bytes that are encoded already. */
+  raw(value: Uint8Array): void {
+    this.#room(value.length).set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** Starts an embedded message; `end` takes the result. */
+  begin(number: number): number {
+    this.#tag(number, wireTypes.bytes);
+    this.#room(1);
+    this.#at += 1; // for the length: one byte is enough for most messages
+    return this.#at;
+  }
+
+  /** Ends the embedded message that starts at `start`, and writes its length before it. */
+  end(start: number): void {
+    const end = this.#at;
+    const length = end - start;
+    this.#at = start - 1;
+    if (length < 0x80) {
+      this.#buffer[this.#at] = length;
+      this.#at = end;
+      return;
     }
-    return result;
+    const more = varintBytes(length) - 1;
+    this.#at = end;
+    this.#room(more).copyWithin(start + more, start, end);
+    this.#at = start - 1;
+    this.#varint(length);
+    this.#at = end + more;
+  }
+
+  /** The bytes that were written. */
+  finish(): Buffer<ArrayBuffer> {
+    return Buffer.from(this.#buffer.subarray(0, this.#at));
+  }
+
+  #tag(number: number, wireType: number): void {
+    this.#varint((number << 3) | wireType);
   }
 
   #varint(value: number): void {
-    let rest = BigInt.asUintN(64, BigInt(value));
-    const bytes: number[] = [];
-    while (rest > 0x7fn) {
-      bytes.push(Number(rest & 0x7fn) | 0x80);
-      rest >>= 7n;
+    const buffer = this.#room(10);
+    let rest = value;
+    if (rest < 0) {
+      let wide = BigInt.asUintN(64, BigInt(value));
+      for (; wide > 0x7fn; wide >>= 7n) buffer[this.#at++] = Number(wide & 0x7fn) | 0x80;
+      rest = Number(wide);
     }
-    bytes.push(Number(rest));
-    this.#push(Uint8Array.from(bytes));
+    for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) buffer[this.#at++] = (rest % 0x80) | 0x80;
+    buffer[this.#at++] = rest;
   }
 
-  #push(bytes: Uint8Array): void {
-    this.#parts.push(bytes);
-    this.#length += bytes.length;
+  /** The buffer, with room for `length` more bytes. */
+  #room(length: number): Buffer {
+    if (this.#at + length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, this.#at + length));
+      this.#buffer.copy(larger, 0, 0, this.#at);
+      this.#buffer = larger;
+    }
+    return this.#buffer;
   }
+}
+
+function varintBytes(value: number): number {
+  let count = 1;
+  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) count++;
+  return count;
 }

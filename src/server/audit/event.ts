@@ -1,3 +1,4 @@
+import type { Status } from '../../api/errors.ts';
 import { userInfoOf } from '../access/identity/users.ts';
 import type { ApiRequest, Reply, User } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
@@ -17,7 +18,7 @@ export interface Audited {
   readonly info: RequestInfo;
   /** The impersonated user, if allowed. */
   readonly impersonated: User | undefined;
-  readonly reply: Pick<Reply, 'status'> & { readonly body?: unknown };
+  readonly reply: Pick<Reply, 'status'> & { readonly body?: unknown; readonly failure?: Status };
   readonly object: RequestObject;
   /** Milliseconds since the epoch. */
   readonly received: number;
@@ -82,21 +83,9 @@ function referenceJson(info: ResourceRequest): string {
 /** Failures include their message, unless it could repeat sensitive content. */
 function responseStatus({ reply, info }: Audited): string {
   const code = reply.status;
-  if (code < 400 || typeof reply.body !== 'string' || isSensitive(info)) return `{"metadata":{},"code":${code}}`;
-  const { status, message, reason } = parsedStatus(reply.body);
+  if (code < 400 || isSensitive(info)) return `{"metadata":{},"code":${code}}`;
+  const { status, message, reason } = reply.failure ?? { status: 'Failure', message: String(reply.body).trim() };
   return JSON.stringify({ metadata: {}, status, message, reason, code });
-}
-
-interface PartOfStatus {
-  readonly status?: unknown;
-  readonly message?: unknown;
-  readonly reason?: unknown;
-}
-
-function parsedStatus(body: string): PartOfStatus {
-  if (!body.startsWith('{')) return { status: 'Failure', message: body.trim() };
-  // A Status of this server.
-  return JSON.parse(body) as PartOfStatus;
 }
 
 /** IPv4 addresses without their IPv6 prefix. */

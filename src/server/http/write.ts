@@ -103,7 +103,7 @@ async function send(
   const turn = reply.pace ?? yieldToEventLoop;
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     const piece = Buffer.from(next.value);
-    if (!target.write(piece)) {
+    if (piece.length > 0 && !target.write(piece)) {
       pending.begin(piece.length);
       await new Promise<void>((resolve) => (onRead = resolve));
       pending.end();
@@ -115,7 +115,10 @@ async function send(
   pending.begin(outgoing.writableLength);
 }
 
-function* chained(head: readonly string[], tail: Iterator<string, unknown>): Generator<string, void> {
+function* chained(
+  head: readonly (string | Buffer)[],
+  tail: Iterator<string | Buffer, unknown>,
+): Generator<string | Buffer, void> {
   yield* head;
   for (let next = tail.next(); next.done !== true; next = tail.next()) yield next.value;
 }

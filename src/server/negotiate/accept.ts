@@ -6,10 +6,11 @@ export interface Choice {
   readonly as: 'object' | 'table' | 'metadata' | 'metadataList';
   /** Of `meta.k8s.io`, for tables and metadata. */
   readonly version: string;
+  readonly encoding: Encoding;
 }
 
-/** The encoding of a reply. Protobuf is never sent: clients decode by the Content-Type of the reply. */
-export type Encoding = 'json' | 'yaml';
+/** The encoding of a reply. */
+export type Encoding = 'json' | 'yaml' | 'protobuf';
 
 interface Clause {
   readonly type: string;
@@ -17,51 +18,71 @@ interface Clause {
   readonly quality: number;
 }
 
-/** The media types of objects, in Kubernetes' order. */
-export const acceptedTypes = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+/** The media type of protobuf. */
+export const protobufType = 'application/vnd.kubernetes.protobuf';
 
-const plain: Choice = { as: 'object', version: 'v1' };
+/** The media types of objects, in Kubernetes' order. */
+export const acceptedTypes = `application/json, application/yaml, ${protobufType}`;
+
+const plain: Choice = { as: 'object', version: 'v1', encoding: 'json' };
+const plainProtobuf: Choice = { ...plain, encoding: 'protobuf' };
+
+/** What an endpoint supports besides objects in JSON and YAML. */
+export interface Support {
+  readonly transformations: readonly Choice['as'][];
+  /** Whether the objects themselves have a protobuf encoding; those of custom resources have none. */
+  readonly protobuf: boolean;
+}
 
 /**
- * The first representation in the Accept header that the server supports, by quality and then by order.
- * `allows` lists the transformations of the endpoint. Requests for protobuf get JSON, since clients decode by the
- * Content-Type of the reply. Throws Kubernetes' 406 if nothing matches.
+ * The first representation in the Accept header that the endpoint supports, by quality and then by order. Throws
+ * Kubernetes' 406 if nothing matches.
  */
-export function negotiate(accept: string | undefined, allows: readonly Choice['as'][]): Choice {
+export function negotiate(accept: string | undefined, support: Support): Choice {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return plain;
+  if (accept === protobufType && support.protobuf) return plainProtobuf;
   const clauses = parseAccept(accept).filter(({ type }) => encodings.has(type));
   for (const clause of clauses) {
     const choice = choose(clause);
-    if (choice !== undefined && (choice.as === 'object' || allows.includes(choice.as))) return choice;
+    if (choice !== undefined && isSupported(choice, support)) return choice;
   }
   if (clauses.length > 0) throw notAcceptable(`only the following media types are accepted: ${acceptedTypes}`);
   throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${acceptedTypes}`, {});
 }
 
-/** The encoding that an Accept header prefers among those there are. */
+/** As in Kubernetes, tables have no protobuf encoding, and metadata has one for every resource. */
+function isSupported({ as, encoding }: Choice, { transformations, protobuf }: Support): boolean {
+  if (as === 'object') return encoding !== 'protobuf' || protobuf;
+  return transformations.includes(as) && !(as === 'table' && encoding === 'protobuf');
+}
+
+/** The encoding that an Accept header prefers for what is never transformed, such as a Status. */
 export function encodingOf(accept: string | undefined): Encoding {
-  if (accept === undefined || !accept.includes('yaml')) return 'json';
-  const preferred = parseAccept(accept).find(({ type }) => encodings.has(type));
+  if (accept === undefined || (!accept.includes('yaml') && !accept.includes('protobuf'))) return 'json';
+  const preferred = parseAccept(accept).find(
+    ({ type, parameters }) => encodings.has(type) && !(type === protobufType && parameters.has('as')),
+  );
   return encodings.get(preferred?.type ?? '') ?? 'json';
 }
 
 const notAcceptable = (message: string, details?: StatusDetails): Error =>
   failure({ code: 406, reason: 'NotAcceptable', message, ...(details === undefined ? {} : { details }) });
 
-function choose({ parameters }: Clause): Choice | undefined {
+function choose({ type, parameters }: Clause): Choice | undefined {
   const as = parameters.get('as');
-  if (as === undefined) return plain;
+  const encoding = encodings.get(type) ?? 'json';
+  if (as === undefined) return { ...plain, encoding };
   const version = parameters.get('v') ?? '';
   if (parameters.get('g') !== 'meta.k8s.io' || !['v1', 'v1beta1'].includes(version)) return undefined;
   const form = forms.get(as);
-  return form === undefined ? undefined : { as: form, version };
+  return form === undefined ? undefined : { as: form, version, encoding };
 }
 
 const encodings = new Map<string, Encoding>([
   ['application/json', 'json'],
   ['application/*', 'json'],
   ['*/*', 'json'],
-  ['application/vnd.kubernetes.protobuf', 'json'],
+  [protobufType, 'protobuf'],
   ['application/yaml', 'yaml'],
 ]);
 

@@ -1,9 +1,13 @@
+import { schemaNamed } from '../../api/kinds/registry.ts';
+import { encodeListFrame, encodeObject } from '../../api/schema/protobuf.ts';
 import { yamlPieces } from '../../api/schema/write-yaml.ts';
+import type { Item } from '../cache/item.ts';
 import type { ApiRequest, BodyReply, ListReply, Reply } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import { isTrue } from '../request.ts';
-import { encodingOf } from './accept.ts';
-import type { ListBody } from './presenter.ts';
+import { listMeta, statusSchema } from '../openapi/meta-schemas.ts';
+import { encodingOf, protobufType } from './accept.ts';
+import type { ListBody, ProtobufList, TextList } from './presenter.ts';
 import { prettyPieces } from './pretty.ts';
 
 /**
@@ -12,27 +16,83 @@ import { prettyPieces } from './pretty.ts';
  */
 const pieceCost = 128 << 10;
 
-/** Encodes a reply as requested: compact JSON, indented JSON, or YAML. */
+/** Lists up to this size are encoded once and kept; the objects of larger ones are encoded again when they are sent. */
+const keptBytes = 1 << 20;
+
+/** Encodes a reply as requested: compact JSON, indented JSON, YAML or protobuf. */
 export function encodeReply(answer: Reply | ListReply, request: ApiRequest, info: RequestInfo): Reply {
   if ('stream' in answer) return answer;
   const { status, headers } = answer;
   if (headers['Content-Type'] === 'application/json') {
-    if (encodingOf(request.header('accept')) === 'yaml') {
-      const body = 'list' in answer ? yamlList(answer.list) : yamlPieces(JSON.parse(textOf(answer)), pieceCost);
-      return { status, headers: { ...headers, 'Content-Type': 'application/yaml' }, body };
+    const encoding = encodingOf(request.header('accept'));
+    if (encoding === 'yaml') {
+      const body =
+        'list' in answer ? yamlList(textList(answer.list)) : yamlPieces(JSON.parse(textOf(answer)), pieceCost);
+      return { ...answer, headers: { ...headers, 'Content-Type': 'application/yaml' }, body };
     }
+    const body = encoding === 'protobuf' && !('list' in answer) ? protobufOf(textOf(answer)) : undefined;
+    if (body !== undefined) return { ...answer, headers: { ...headers, 'Content-Type': protobufType }, body };
     if (wantsPretty(request, info)) {
-      const json = 'list' in answer ? jsonList(answer.list) : [textOf(answer)];
-      return { status, headers, body: prettyPieces(json, pieceCost) };
+      const json = 'list' in answer ? jsonList(textList(answer.list)) : [textOf(answer)];
+      return { ...answer, headers, body: prettyPieces(json, pieceCost) };
     }
   }
-  return 'list' in answer ? { status, headers, body: jsonList(answer.list) } : answer;
+  if (!('list' in answer)) return answer;
+  const { list } = answer;
+  return { status, headers, body: 'encode' in list ? protobufList(list) : jsonList(list) };
+}
+
+/** The list of a reply in JSON. */
+function textList(list: ListBody): TextList {
+  if ('encode' in list) throw new Error('bug: a list in protobuf has the Content-Type of JSON');
+  return list;
 }
 
 const textOf = ({ body }: BodyReply): string =>
   typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : [...body].join('');
 
-function* jsonList({ head, field, items, write }: ListBody): Generator<string, void> {
+/** A Status, a review or a token in protobuf; undefined for documents that have no such encoding. */
+function protobufOf(json: string): Buffer | undefined {
+  const value = JSON.parse(json) as { readonly apiVersion?: string; readonly kind?: string };
+  const type = { apiVersion: value.apiVersion ?? '', kind: value.kind ?? '' };
+  const schema = type.apiVersion === 'v1' && type.kind === 'Status' ? statusSchema : schemaNamed(type);
+  return schema === undefined ? undefined : encodeObject(type, schema, value);
+}
+
+/**
+ * The length of all objects precedes them, so they are encoded before the first byte is sent. Empty pieces let other
+ * requests run meanwhile.
+ */
+function* protobufList({ type, metadata, items, encode }: ProtobufList): Generator<Buffer, void> {
+  const listed: { readonly item: Item; bytes: Buffer | undefined }[] = [];
+  let length = 0;
+  let work = 0;
+  for (const item of items) {
+    const bytes = encode(item);
+    length += bytes.length;
+    listed.push({ item, bytes: length <= keptBytes ? bytes : undefined });
+    work += item.entry.value.length + bytes.length;
+    if (work < pieceCost) continue;
+    yield nothing;
+    work = 0;
+  }
+  const { before, after } = encodeListFrame(type, { schema: listMeta, metadata }, length);
+  let pieces: Uint8Array[] = [before];
+  for (const { item, bytes } of listed) {
+    const field = bytes ?? encode(item);
+    pieces.push(field);
+    work += field.length + (bytes === undefined ? item.entry.value.length : 0);
+    if (work < pieceCost) continue;
+    yield Buffer.concat(pieces);
+    pieces = [];
+    work = 0;
+  }
+  yield Buffer.concat([...pieces, after]);
+}
+
+const nothing = Buffer.alloc(0);
+
+function* jsonList({ head, field, items, write }: TextList): Generator<string, void> {
   let out = `${JSON.stringify(head).slice(0, -1)},"${field}":[`;
   let work = 0;
   let separator = '';
@@ -51,7 +111,7 @@ function* jsonList({ head, field, items, write }: ListBody): Generator<string, v
 }
 
 /** Keys are sorted, so some fields of the head follow the objects. */
-function* yamlList({ head, field, items, write }: ListBody): Generator<string, void> {
+function* yamlList({ head, field, items, write }: TextList): Generator<string, void> {
   let out = '';
   for (const key of [...Object.keys(head), field].sort()) {
     if (key !== field) {

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { Item } from '../cache/item.ts';
 import type { Presenter } from './presenter.ts';
-import { metadataPresenter } from './presenter.ts';
+import { jsonPresenter, metadataPresenter } from './presenter.ts';
 
 /** How much of the object a row contains. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
@@ -30,12 +30,12 @@ export interface TableOptions {
   readonly kind: Kind;
   readonly version: string;
   readonly includeObject: IncludeObject;
-  readonly whole: Presenter;
+  readonly whole: Presenter<string>;
   readonly clock: () => number;
 }
 
 /** Objects as rows of a Table, which `kubectl get` prints. */
-export function tablePresenter({ kind, version, includeObject, whole, clock }: TableOptions): Presenter {
+export function tablePresenter({ kind, version, includeObject, whole, clock }: TableOptions): Presenter<string> {
   const columns: readonly Column[] = kind.columns.length > 0 ? kind.columns : [nameColumn, ageColumn];
   const columnDefinitions = columns.map(({ name, type, format, description, priority }) => ({
     name,
@@ -64,8 +64,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     definitionsSent = true;
     return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${printed},"rows":[${rows}]}`;
   };
-  return {
-    contentType: 'application/json',
+  return jsonPresenter({
     shared: undefined,
     object: (item, revision = item.revision) =>
       table(revision === 0 ? '{}' : `{"resourceVersion":"${revision}"}`, row(item, revision)),
@@ -75,15 +74,13 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
       items,
       write: (item) => row(item, item.revision),
     }),
-    bookmark(revision, annotations) {
+    bookmark: (metadata) => {
       const empty = decode<ApiObject>(kind.schema, {}).object;
       const cells = JSON.stringify(columns.map((column) => column.cell(empty, clock())));
-      return table(
-        `{"resourceVersion":"${revision}"}`,
-        `{"cells":${cells},"object":${partial.bookmark(revision, annotations)}}`,
-      );
+      const object = JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata });
+      return table(`{"resourceVersion":"${metadata.resourceVersion}"}`, `{"cells":${cells},"object":${object}}`);
     },
-  };
+  });
 }
 
 /** The object in the served version, which the columns belong to. */

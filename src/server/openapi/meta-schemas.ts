@@ -1,6 +1,7 @@
 // The shared types of every OpenAPI document: lists, errors, watches and discovery.
 
 import { deleteOptions } from '../../api/delete-options.ts';
+import { objectSchema } from '../../api/metadata.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import {
   always,
@@ -47,7 +48,7 @@ const statusDetails = struct(`${metaV1}.StatusDetails`, 'Details of a status.', 
 });
 
 /** The reply to requests that return no object. */
-const status = struct(`${metaV1}.Status`, 'The outcome of a request that does not return an object.', {
+export const statusSchema = struct(`${metaV1}.Status`, 'The outcome of a request that does not return an object.', {
   ...typeMeta,
   metadata: always(1, listMeta, 'List metadata.'),
   status: optional(2, string, 'Success or Failure.'),
@@ -56,6 +57,13 @@ const status = struct(`${metaV1}.Status`, 'The outcome of a request that does no
   details: pointer(5, statusDetails, 'Details about the reason.'),
   code: optional(6, int32, 'The HTTP status code.'),
 });
+
+/** An object of which only the metadata is requested. */
+export const partialObjectMetadata = objectSchema(
+  `${metaV1}.PartialObjectMetadata`,
+  'The metadata of an object of any kind.',
+  {},
+);
 
 const watchEvent = struct(`${metaV1}.WatchEvent`, 'One event of a watch.', {
   type: always(1, string, 'ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.', { required: true }),
@@ -90,7 +98,7 @@ const apiResourceList = struct(`${metaV1}.APIResourceList`, 'The resources of a 
 /** The definitions of every document, whether or not a kind refers to them. */
 export const metaSchemas: readonly StructSchema[] = [
   listMeta,
-  status,
+  statusSchema,
   deleteOptions,
   watchEvent,
   patch,

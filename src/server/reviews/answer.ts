@@ -45,7 +45,7 @@ export async function answerReview(
 ): Promise<Reply> {
   const reviewer = reviewers.get(kind);
   if (reviewer === undefined) throw notFound({ group: kind.group, resource: kind.plural, name: '' });
-  negotiate(request.header('accept'), []); // reviews have no table and no PartialObjectMetadata
+  negotiate(request.header('accept'), { transformations: [], protobuf: true }); // reviews have no table and no PartialObjectMetadata
   const options = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(context, request, kind, options.fieldValidation);
   for (const warning of body.warnings) warnings.push(warning);

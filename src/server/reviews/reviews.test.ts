@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { selfSubjectAccessReview } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
 import { subjectAccessReview } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
-import { encodeProtobuf, encodeEnvelope } from '../../api/schema/protobuf.ts';
+import { encodeObject } from '../../api/schema/protobuf.ts';
 import { grant } from '../testing/grant.ts';
 import type { Answer, TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
@@ -278,12 +278,12 @@ describe('access reviews', () => {
   test('accepts protobuf, selectors and extra included', async () => {
     const apiVersion = 'authorization.k8s.io/v1';
     const type = 'application/vnd.kubernetes.protobuf';
-    const self = encodeProtobuf(selfSubjectAccessReview, {
+    const self = encodeObject({ apiVersion, kind: 'SelfSubjectAccessReview' }, selfSubjectAccessReview, {
       metadata: {},
       spec: { resourceAttributes: { ...pods, fieldSelector: { rawSelector: 'metadata.name=web' }, name: 'web' } },
     });
     const mine = await server.as({ name: 'alice' }).ask('POST', `${reviews}/selfsubjectaccessreviews`, {
-      body: Buffer.from(encodeEnvelope({ apiVersion, kind: 'SelfSubjectAccessReview', raw: self })),
+      body: self,
       type,
     });
     assert.equal(mine.status, 201, mine.text);
@@ -291,13 +291,7 @@ describe('access reviews', () => {
     assert.equal(mine.body.spec.resourceAttributes.fieldSelector.rawSelector, 'metadata.name=web');
     const spec = { user: 'bob', groups: ['a', 'b'], extra: { scopes: ['x', 'y'] }, resourceAttributes: pods };
     const theirs = await server.ask('POST', `${reviews}/subjectaccessreviews`, {
-      body: Buffer.from(
-        encodeEnvelope({
-          apiVersion,
-          kind: 'SubjectAccessReview',
-          raw: encodeProtobuf(subjectAccessReview, { metadata: {}, spec }),
-        }),
-      ),
+      body: encodeObject({ apiVersion, kind: 'SubjectAccessReview' }, subjectAccessReview, { metadata: {}, spec }),
       type,
     });
     assert.deepEqual(theirs.body.spec, spec);

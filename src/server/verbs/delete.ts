@@ -4,7 +4,7 @@ import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import type { ApiRequest, ListReply, Reply } from '../reply.ts';
-import { jsonReply } from '../reply.ts';
+import { jsonReply, objectReply, presentedHeaders } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { parseSelection } from '../selection.ts';
@@ -41,7 +41,7 @@ export async function remove(
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
   const code = !deleted.isRemoved && options.orphanDependents === false ? 202 : 200;
   if (!deleted.isRemoved || resource.kind.deleteReturns === 'object') {
-    return jsonReply(code, `${presenter.object(deleted.item)}\n`);
+    return objectReply(code, presenter, deleted.item);
   }
   return jsonReply(code, `${JSON.stringify(successOf(resource, deleted.item.object.metadata))}\n`);
 }
@@ -78,7 +78,7 @@ export async function removeCollection(
   const list = presenter.list(deleted, { resourceVersion: String(page.revision) });
   return {
     status: 200,
-    headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
+    headers: presentedHeaders(presenter.contentType),
     list,
   };
 }

@@ -1,15 +1,20 @@
 import { notFound } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { Choice } from '../negotiate/accept.ts';
 import { negotiate } from '../negotiate/accept.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import { convertedPresenter, metadataPresenter, storedPresenter } from '../negotiate/presenter.ts';
+import {
+  convertedPresenter,
+  metadataPresenter,
+  protobufMetadataPresenter,
+  protobufPresenter,
+  storedPresenter,
+} from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiRequest, ListReply, Reply } from '../reply.ts';
-import { jsonReply, methodNotAllowed } from '../reply.ts';
+import { methodNotAllowed, objectReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
@@ -76,11 +81,11 @@ async function get(
   if (item === undefined) rejectDamaged(context, resource, info);
   if (item === undefined) throw notFound(subjectOf(resource, info.name));
   if (item.problem !== undefined) throw item.problem;
-  return jsonReply(200, `${presenter.object(item)}\n`);
+  return objectReply(200, presenter, item);
 }
 
 const writtenReply = ({ item, created }: Written, presenter: Presenter): Reply =>
-  jsonReply(created ? 201 : 200, `${presenter.object(item)}\n`);
+  objectReply(created ? 201 : 200, presenter, item);
 
 function presenterFor(
   context: ServerContext,
@@ -89,24 +94,17 @@ function presenterFor(
   request: ApiRequest,
 ): Presenter {
   const isList = info.verb === 'list' || info.verb === 'deletecollection';
-  const allowed: readonly Choice['as'][] = isList ? ['table', 'metadataList'] : ['table', 'metadata'];
-  const choice = negotiate(request.header('accept'), allowed);
+  const { as, version, encoding } = negotiate(request.header('accept'), {
+    transformations: isList ? ['table', 'metadataList'] : ['table', 'metadata'],
+    protobuf: !kind.custom,
+  });
+  if (as === 'metadata' || as === 'metadataList')
+    return encoding === 'protobuf' ? protobufMetadataPresenter(version) : metadataPresenter(version);
+  if (encoding === 'protobuf') return protobufPresenter(kind);
   const whole = kind.storage === undefined ? storedPresenter(kind) : convertedPresenter(kind, kind.storage);
-  switch (choice.as) {
-    case 'object':
-      return whole;
-    case 'metadata':
-    case 'metadataList':
-      return metadataPresenter(choice.version);
-    case 'table':
-      return tablePresenter({
-        kind,
-        version: choice.version,
-        includeObject: parseIncludeObject(info.query.get('includeObject')),
-        whole,
-        clock: context.clock,
-      });
-  }
+  if (as === 'object') return whole;
+  const includeObject = parseIncludeObject(info.query.get('includeObject'));
+  return tablePresenter({ kind, version, includeObject, whole, clock: context.clock });
 }
 
 /** Whether a path exists for a kind and supports the verb. */

@@ -2,6 +2,7 @@ import { failure, StatusError } from '../../api/errors.ts';
 import { CompactedError } from '../../store/errors.ts';
 import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
+import { presentedHeaders } from '../reply.ts';
 import type { ServerContext } from '../context.ts';
 import type { ListMeta, Presenter } from '../negotiate/presenter.ts';
 import type { ApiRequest, ListReply } from '../reply.ts';
@@ -51,7 +52,7 @@ export async function list(
   const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request });
   return {
     status: 200,
-    headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
+    headers: presentedHeaders(presenter.contentType),
     list: presenter.list(page.items, metaOf(page, resource, selection)),
   };
 }

@@ -88,11 +88,9 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     const at = this.#options.revision();
     const past = {
       sizeOf: (item: Item) => item.entry.value.length,
-      lineOf: (item: Item) =>
-        matches === undefined || matches(item) ? eventLine('ADDED', presenter.object(item)) : '',
+      eventOf: (item: Item) => (matches === undefined || matches(item) ? presenter.event('ADDED', item) : ''),
     };
-    const end = (): Buffer | undefined =>
-      bookmarks ? this.#bookmark(at, ',"annotations":{"k8s.io/initial-events-end":"true"}') : undefined;
+    const end = (): Buffer | undefined => (bookmarks ? Buffer.from(presenter.bookmark(at, true)) : undefined);
     this.#follow(items, past, end);
   }
 
@@ -101,15 +99,15 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     const { presenter } = this.#options;
     this.#follow(events, {
       sizeOf: ({ item, previous }) => (item ?? previous)?.entry.value.length ?? 0,
-      lineOf: (event) => {
+      eventOf: (event) => {
         const change = this.#inScope(event.key) ? this.#eventFor(event) : undefined;
-        return change === undefined ? '' : eventLine(change.type, presenter.object(change.item, event.revision));
+        return change === undefined ? '' : presenter.event(change.type, change.item, event.revision);
       },
     });
   }
 
   fail({ status }: StatusError): void {
-    this.#push(Buffer.from(`{"type":"ERROR","object":${JSON.stringify(status)}}\n`));
+    this.#push(Buffer.from(this.#options.presenter.error(status)));
     this.end();
   }
 
@@ -119,7 +117,8 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   }
 
   progress(revision: number): void {
-    if (this.#options.bookmarks && !this.#isReplaying) this.#push(this.#bookmark(revision, ''));
+    const { bookmarks, presenter } = this.#options;
+    if (bookmarks && !this.#isReplaying) this.#push(Buffer.from(presenter.bookmark(revision, false)));
   }
 
   flush(): number {
@@ -193,15 +192,15 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     this.#isReplaying = first.done !== true;
     if (first.done !== true) void this.#replay(first.value, texts).then(finishReplay);
     else {
-      if (first.value !== '') this.#write(Buffer.from(first.value));
+      if (first.value.length > 0) this.#write(first.value);
       finishReplay();
     }
   }
 
   /** Sends the past at the pace of the client, so that it is never buffered as a whole. */
-  async #replay(first: string, rest: Iterator<string, string>): Promise<void> {
-    for (let next: IteratorResult<string, string> = { value: first }; ; next = rest.next()) {
-      const isBehind = next.value !== '' && !this.#write(Buffer.from(next.value));
+  async #replay(first: Buffer, rest: Iterator<Buffer, Buffer>): Promise<void> {
+    for (let next: IteratorResult<Buffer, Buffer> = { value: first }; ; next = rest.next()) {
+      const isBehind = next.value.length > 0 && !this.#write(next.value);
       if (next.done === true) return;
       await (isBehind ? this.#drained() : this.#options.flusher.turn(this.flow));
       if (this.#isClosed) return;
@@ -224,14 +223,10 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   /** Watches of the same representation share the encoded line. */
   #line(type: EventType, item: Item, event: CacheEvent): Buffer {
     const { presenter } = this.#options;
-    const encode = (): Buffer => Buffer.from(eventLine(type, presenter.object(item, event.revision)));
+    const encode = (): Buffer => Buffer.from(presenter.event(type, item, event.revision));
     if (this.#forms === undefined) return encode();
     event.lines ??= new Map();
     return event.lines.getOrInsertComputed(this.#forms[type], encode);
-  }
-
-  #bookmark(revision: number, annotations: string): Buffer {
-    return Buffer.from(`{"type":"BOOKMARK","object":${this.#options.presenter.bookmark(revision, annotations)}}\n`);
   }
 
   #push(line: Buffer): void {
@@ -279,34 +274,39 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
   }
 }
 
-/** Encodes the past of a watch: the cost of an entry, and its line or ''. */
+/** Encodes the past of a watch: the cost of an entry, and its event or ''. */
 interface PastEncoder<T> {
   readonly sizeOf: (entry: T) => number;
-  readonly lineOf: (entry: T) => string;
+  readonly eventOf: (entry: T) => string | Buffer;
 }
 
 /**
- * The lines of a watch's past in batches of bounded work. Returns the last batch instead of yielding it, to save a turn.
+ * The events of a watch's past in batches of bounded work. Returns the last batch instead of yielding it, to save a turn.
  * Entries that a selector excludes count too, since they were read.
  */
-function* batches<T>(past: Iterable<T>, { sizeOf, lineOf }: PastEncoder<T>): Generator<string, string> {
+function* batches<T>(past: Iterable<T>, { sizeOf, eventOf }: PastEncoder<T>): Generator<Buffer, Buffer> {
   let text = '';
+  let frames: Buffer[] = [];
   let work = 0;
   for (const entry of past) {
-    const line = lineOf(entry);
-    text += line;
-    work += sizeOf(entry) + line.length;
+    const event = eventOf(entry);
+    if (typeof event === 'string') text += event;
+    else frames.push(event);
+    work += sizeOf(entry) + event.length;
     if (work < batchWork) continue;
-    yield text;
+    yield joined(text, frames);
     text = '';
+    frames = [];
     work = 0;
   }
-  return text;
+  return joined(text, frames);
 }
+
+/** Events are all text or all frames. */
+const joined = (text: string, frames: readonly Buffer[]): Buffer =>
+  frames.length > 0 ? Buffer.concat(frames) : Buffer.from(text);
 
 function formsOf({ shared }: Presenter): Readonly<Record<EventType, string>> | undefined {
   if (shared === undefined) return undefined;
   return { ADDED: `ADDED ${shared}`, MODIFIED: `MODIFIED ${shared}`, DELETED: `DELETED ${shared}` };
 }
-
-const eventLine = (type: EventType, object: string): string => `{"type":"${type}","object":${object}}\n`;

@@ -1,6 +1,7 @@
 import type { StatusError } from '../../api/errors.ts';
 import { failure } from '../../api/errors.ts';
 import { isMaster } from '../access/authorize.ts';
+import { presentedHeaders } from '../reply.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
@@ -30,7 +31,7 @@ export function watch(
   resource.cache.requireReadable(key ?? scope);
   return {
     status: 200,
-    headers: { 'Content-Type': presenter.contentType, 'Cache-Control': 'no-cache, private' },
+    headers: presentedHeaders(presenter.streamType),
     stream: (sink) => start(context, resource, { options, selection, key, scope, presenter, sink, flow }),
   };
 }

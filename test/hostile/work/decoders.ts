@@ -200,11 +200,11 @@ export const decoderInputs: Readonly<Record<string, Case>> = {
   // What comes beside a body
   'clauses of an Accept header': text(
     (n) => many(n, (i) => `a/b;q=0.${shuffled(i)}`),
-    (given) => negotiate(given, []),
+    (given) => negotiate(given, { transformations: [], protobuf: true }),
   ),
   'parameters of an Accept header': text(
     (n) => `a/b${many(n, (i) => `;a${i}=b`, '')}`,
-    (given) => negotiate(given, []),
+    (given) => negotiate(given, { transformations: [], protobuf: true }),
   ),
   'segments of a URL': text(
     (n) => `/api${'/%61'.repeat(n)}?${many(n, (i) => `a${i}=%61`, '&')}`,

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 
 import { tokenRequest } from '../../../api/kinds/authentication/tokenrequest/kind.ts';
-import { encodeEnvelope, encodeProtobuf } from '../../../api/schema/protobuf.ts';
+import { encodeObject } from '../../../api/schema/protobuf.ts';
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
 import { defaultIssuer } from './authenticator.ts';
@@ -100,8 +100,10 @@ describe('serviceaccounts/token', () => {
   }
 
   test('accepts a protobuf body, as kubectl sends it', async () => {
-    const raw = encodeProtobuf(tokenRequest, { metadata: {}, spec: { audiences: ['a'], expirationSeconds: 900 } });
-    const body = Buffer.from(encodeEnvelope({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', raw }));
+    const body = encodeObject({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }, tokenRequest, {
+      metadata: {},
+      spec: { audiences: ['a'], expirationSeconds: 900 },
+    });
     const answer = await server.ask('POST', token, { body, type: 'application/vnd.kubernetes.protobuf' });
     assert.equal(answer.status, 201, answer.text);
     assert.deepEqual(answer.body.spec, { audiences: ['a'], expirationSeconds: 900, boundObjectRef: null });

@@ -24,7 +24,7 @@ export async function requestToken(
   { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
 ): Promise<Reply> {
   const { namespace, name } = info;
-  negotiate(request.header('accept'), []);
+  negotiate(request.header('accept'), { transformations: [], protobuf: true });
   const { fieldValidation } = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(context, request, tokenRequestKind, fieldValidation);
   for (const warning of body.warnings) warnings.push(warning);
