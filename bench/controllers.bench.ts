@@ -88,7 +88,7 @@ function resultsOf({ seconds, cost, change, rolling, bytes }: Measured, { servic
   return [
     { name: `${name}: all slices from empty`, value: seconds * 1000, unit: 'ms' },
     ...cpu('from empty', cost),
-    { name: `${name}: one Pod changes, until its slice is seen`, value: change.ms, unit: 'ms' },
+    { name: `${name}: change of one Pod until its slice is observed`, value: change.ms, unit: 'ms' },
     { name: `${name}: writes of slices for it`, value: change.writes, unit: '' },
     { name: `${name}: a tenth of the Pods change`, value: rolling.ms, unit: 'ms' },
     { name: `${name}: writes of slices for that`, value: rolling.writes, unit: '' },

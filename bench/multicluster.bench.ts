@@ -1,6 +1,6 @@
 // Clusters and a controller that joins them, each a process: how long a change takes until every cluster has it, what it
-// costs, and how long a controller needs from nothing and when it begins anew.
-//   node bench/multicluster.bench.ts            3 clusters, 1,000 services of 100 endpoints, 100 changes a second
+// costs, and how long a controller takes for the first sync and after a restart.
+//   node bench/multicluster.bench.ts            3 clusters, 1,000 services of 100 endpoints, 100 changes per second
 //   node bench/multicluster.bench.ts 10 1000 100 50
 //   node bench/multicluster.bench.ts 100 5000 10 100 5     a service is imported by 5 of 100 clusters
 
@@ -70,7 +70,7 @@ async function withJoined<T>(
   return await measure({ ...scale, set, arrivals, controller: first.controller }, first.figures, say);
 }
 
-/** What is measured of a set that is joined: changes, exports, and a controller that begins anew. */
+/** What is measured of a set that is joined: changes, exports, and a restart of the controller. */
 async function measureJoined(
   joined: Joined,
   perSecond: number,

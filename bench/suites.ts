@@ -153,7 +153,7 @@ async function runMulticluster(progress: Progress): Promise<string> {
   }
   const columns = ['1,000 services, 100,000 endpoints', 'aim', '3 clusters', '10 clusters'];
   const costColumns = ['services of 10 endpoints, 3 clusters', ...costNames, 'writes for it'];
-  const manyColumns = ['5,000 services of 10 endpoints', '100 clusters, of which 5 import each'];
+  const manyColumns = ['5,000 services of 10 endpoints', '100 clusters, 5 import each service'];
   return [
     table(columns, rowsOf([{ aims, measured: three }, { measured: ten }])),
     table(manyColumns, rowsOf([{ measured: hundred }])),

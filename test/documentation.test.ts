@@ -37,7 +37,7 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'TIMESTAMP'],
   [/\b20\d\d-\d\d-\d\d\b/g, 'DATE'],
   [/\b\d+ days left/g, 'N days left'],
-  [/(?<= )[\w-]{43}(?= )/g, 'KEY'],
+  [/(?<= )[\w-]{43}(?=[ ;])/g, 'KEY'],
   [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, 'UID'],
   // Since 1.34 kubectl prints the namespace of what it deleted.
   [/ deleted from \S+ namespace$/gm, ' deleted'],

@@ -27,43 +27,40 @@ const seconds = (value: number): string => `${value.toFixed(1)} s`;
 const atMost = (value: number): string => `≤ ${value < 10_000 ? ms(value) : seconds(value / 1000)}`;
 
 /** What `costsOf` gives. */
-export const costNames = [
-  'CPU for a change and cluster, the controller',
-  'CPU for a change and cluster, the API server',
-];
+export const costNames = ['CPU per change and cluster, controller', 'CPU per change and cluster, API server'];
 
 /** What one change costs for each cluster: the controller, and the API server there. */
 export const costsOf = ({ controller, clusters: servers, times }: Changes, clusters: number): readonly string[] =>
   [controller, servers].map((cpu) => `${Math.round((cpu * 1e6) / times.length / clusters).toLocaleString('en')} µs`);
 
 const rows: readonly Row[] = [
-  ['changes a second', ({ perSecond }) => String(perSecond)],
+  ['changes per second', ({ perSecond }) => String(perSecond)],
   [
-    'an endpoint changes, until all clusters have it, p50',
+    'change of an endpoint until all clusters have it, p50',
     ({ changes }) => ms(percentile(changes.times, 0.5)),
     ({ changeP50 }) => atMost(changeP50),
   ],
   ['the same, p99', ({ changes }) => ms(percentile(changes.times, 0.99)), ({ changeP99 }) => atMost(changeP99)],
-  ['writes for a change, in each cluster', ({ changes }) => changes.writes.toFixed(2), () => '≤ 1.1'],
+  ['writes per change and cluster', ({ changes }) => changes.writes.toFixed(2), () => '≤ 1.1'],
   ...costNames.map((name, each): Row => [
     name,
     (measured) => costsOf(measured.changes, importersOf(measured))[each] ?? '',
   ]),
-  ['a new export, until it is Exported, p50', ({ exports }) => ms(percentile(exports.exported, 0.5))],
+  ['new export until its condition Exported is True, p50', ({ exports }) => ms(percentile(exports.exported, 0.5))],
   ['the same, p99', ({ exports }) => ms(percentile(exports.exported, 0.99)), ({ exportP99 }) => atMost(exportP99)],
-  ['writes for a new export, in all clusters', ({ exports }) => exports.writes.toFixed(1)],
+  ['writes per new export, all clusters', ({ exports }) => exports.writes.toFixed(1)],
   [
-    'the last export goes, until nothing is left, p99',
+    'deletion of the last export until all imports are deleted, p99',
     ({ exports }) => ms(percentile(exports.removed, 0.99)),
     ({ exportP99 }) => atMost(exportP99),
   ],
-  ['from no import to all', ({ beginning }) => seconds(beginning.ms / 1000)],
+  ['first sync: from no imports to all', ({ beginning }) => seconds(beginning.ms / 1000)],
   [
-    'CPU of that, the controller and the API servers',
+    'CPU of the first sync, controller and API servers',
     ({ beginning }) => `${seconds(beginning.controller)} and ${seconds(beginning.clusters)}`,
   ],
-  ['a controller begins anew', ({ restart }) => ms(restart.ms), ({ restart }) => atMost(restart)],
-  ['writes of that', ({ restart }) => String(restart.writes), () => '0'],
+  ['restart of the controller until it is steady', ({ restart }) => ms(restart.ms), ({ restart }) => atMost(restart)],
+  ['writes of the restart', ({ restart }) => String(restart.writes), () => '0'],
   ['memory of the controller', ({ bytes }) => `${Math.round(bytes / 1e6).toLocaleString('en')} MB`],
 ];
 

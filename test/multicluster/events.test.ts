@@ -55,7 +55,10 @@ test('MCS-23 exports tell of a cluster that does not take them, and of one that 
   await east.export('web');
   await until('west lags', () => isTold(east, 'ClusterLagging'));
   const { items } = await east.client.list(eventKind, { namespace: 'shop' });
-  assert.match(items.find(({ reason }) => reason === 'ClusterLagging')?.message ?? '', /west does not take it: no way/);
+  assert.match(
+    items.find(({ reason }) => reason === 'ClusterLagging')?.message ?? '',
+    /west rejects the import: no way/,
+  );
   west.reconnect();
   await until('it is exported', () => isTold(east, 'Exported'));
   west.disconnect();

@@ -28,7 +28,7 @@ test('MCS-23 status shows the error of a cluster that lags, and the generation o
   await until('the status says so', async () => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     const { lines, value, isWell } = showStatus(snapshot, 'shop/web');
-    if (!lines.some((line) => line === 'shop/web of east: cluster west does not take it: no way')) return false;
+    if (!lines.some((line) => line === 'shop/web of east: cluster west rejects the import: no way')) return false;
     assert.equal(isWell, false);
     assert.match(JSON.stringify(value), /"cluster":"east"[^}]*"generation":1/);
     return true;

@@ -24,8 +24,8 @@ const stories: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   'a Service named 2048 (KEP-5311)': [shop('east'), /^127\.64\.\d+\.\d+$/],
   'load balancers that take UDP and TCP on one port (KEP-1435)': [
-    /^"shop-[12] of east, asked by UDP"$/,
-    /^"shop-[12] of east, asked by TCP"$/,
+    /^"shop-[12] of east, over UDP"$/,
+    /^"shop-[12] of east, over TCP"$/,
     shop('east'),
   ],
   'old-shop, another name of shop (ExternalName)': [/^shop\.demo\.svc\.cluster\.local\.\n127\.64\.\d+\.\d+$/],

@@ -139,7 +139,7 @@ function mergedStep({ merged, shape }: WhyInput): Finding {
   const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
   const fixes = own.map(({ field, fix }) => `${field}: ${fix.text}`).join('; ');
   if (views[shape] === undefined) return broken(`withdrawn because of conflicts; ${fixes}`);
-  if (shape === 'seed' && quarantined.length > 0) return ok(`${listText(quarantined)} held back; ${fixes}`);
+  if (shape === 'seed' && quarantined.length > 0) return ok(`${listText(quarantined)} quarantined; ${fixes}`);
   return ok(own.length === 0 ? `merged from ${listText(order)}` : `merged, ${order[0] ?? ''} wins conflicts; ${fixes}`);
 }
 

@@ -74,7 +74,7 @@ function initialized(deliveries: readonly Delivery[]): Statement {
     const message = `the service has no address yet in ${listText(waiting)}`;
     return { type, status: 'False', reason: 'Pending', message };
   }
-  return { type, status: 'True', reason: 'Initialized', message: 'the export was taken up' };
+  return { type, status: 'True', reason: 'Initialized', message: 'the export was accepted' };
 }
 
 /** Synced to all clusters, or which ones lag (MCS-20, MCS-23). */
@@ -86,7 +86,7 @@ function exported({ views, quarantined }: Merged, cluster: string, deliveries: r
   }
   if (quarantined.includes(cluster)) {
     const message =
-      'this cluster is held back because it conflicts with clusters that came before; see condition Conflict';
+      'the export of this cluster is quarantined because it conflicts with older exports; see condition Conflict';
     return { type, status: 'False', reason: 'Quarantined', message };
   }
   const lagging = laggingText(deliveries);
@@ -134,7 +134,7 @@ function laggingText(deliveries: readonly Delivery[]): string {
   const unreachable = inState('unreachable');
   return [
     ...(pending.length > 0 ? [`not yet in ${listText(pending)}`] : []),
-    ...failing.map(({ cluster, error }) => `cluster ${cluster} does not take it: ${error}`),
+    ...failing.map(({ cluster, error }) => `cluster ${cluster} rejects the import: ${error}`),
     ...(unreachable.length > 0 ? [`cannot reach ${listText(unreachable)}`] : []),
     ...deliveries
       .filter(({ state }) => state === 'refused')

@@ -63,11 +63,11 @@ describe('what an export is told in Events', () => {
       want: ['Warning ClusterUnreachable: cannot reach west'],
     },
     {
-      name: 'MCS-23 a cluster that does not take it',
+      name: 'MCS-23 a cluster that rejects the import',
       before: [taken, exported],
       after: [condition('Exported', 'False', 'Pending')],
       deliveries: [delivery('east'), delivery('west', { state: 'pending', error: 'forbidden' })],
-      want: ['Warning ClusterLagging: cluster west does not take it: forbidden'],
+      want: ['Warning ClusterLagging: cluster west rejects the import: forbidden'],
     },
     {
       name: 'MCS-45 a cluster without an address for it is told once, by both conditions',

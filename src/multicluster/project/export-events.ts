@@ -69,7 +69,7 @@ function gapEvents(deliveries: readonly Delivery[]): readonly PlannedEvent[] {
       return [{ type: 'Warning', reason: refusalReason(refusal?.reason), message }];
     }
     if (state !== 'pending' || error === undefined) return [];
-    return [{ type: 'Warning', reason: 'ClusterLagging', message: `cluster ${cluster} does not take it: ${error}` }];
+    return [{ type: 'Warning', reason: 'ClusterLagging', message: `cluster ${cluster} rejects the import: ${error}` }];
   });
   return [...lost, ...others];
 }

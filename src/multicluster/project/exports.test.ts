@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
     says: /spec.ports\[http\]: 80\/TCP in east, 8080\/TCP in west .*east came first; to fix it, in west: change port http to 80\/TCP/,
   },
   {
-    name: 'MCS-123 Quarantine: the newcomer is held back',
+    name: 'MCS-123 Quarantine: the newer export is left out',
     west: conflicting,
     options: { seedPolicy: 'Quarantine' },
     seed: ['Initialized True Initialized', 'Exported False Quarantined', 'Conflict True PortConflict'],

@@ -112,7 +112,7 @@ describe('imports', () => {
     assert.deepEqual(strict.refusals, [
       {
         reason: 'NameRefused',
-        message: 'cluster old refuses the name 2fa: turn on its feature gate RelaxedServiceNameValidation',
+        message: 'cluster old rejects the name 2fa: enable its feature gate RelaxedServiceNameValidation',
       },
     ]);
     assert.equal(strict.importedService, undefined);

@@ -97,7 +97,7 @@ function refusalOf({ namespace, name, order }: Merged, { member }: Target): Refu
   if (!member.acceptsRelaxedNames && dns1035LabelErrors(name).length > 0) {
     return {
       reason: 'NameRefused',
-      message: `cluster ${id} refuses the name ${name}: turn on its feature gate RelaxedServiceNameValidation`,
+      message: `cluster ${id} rejects the name ${name}: enable its feature gate RelaxedServiceNameValidation`,
     };
   }
   if (!member.serves.seed && !member.serves.current) {

@@ -34,7 +34,7 @@ function converse(socket: Socket): void {
   let received: Buffer = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     received = Buffer.concat([received, data]);
-    const said = answerStream(received, `${name}, asked by TCP`);
+    const said = answerStream(received, `${name}, over TCP`);
     if (said !== undefined) socket.end(said);
     else if (received.length > mostBytes) socket.destroy();
   });
@@ -47,7 +47,7 @@ async function serve(): Promise<void> {
     await listenUdp(port, () => `${name}\n`);
   }
   await listenTcp(ports.dns, converse);
-  await listenUdp(ports.dns, (message) => answer(message, `${name}, asked by UDP`));
+  await listenUdp(ports.dns, (message) => answer(message, `${name}, over UDP`));
 }
 
 process.once('disconnect', () => process.exit(0));
