@@ -34,7 +34,7 @@ export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'
   readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
   /** The Lease is in the controller's own cluster; undefined: this is the only replica. */
   readonly leaderElection?: LeaderElectionOptions | undefined;
-  /** Where API servers ask what an export would do; undefined: nowhere. */
+  /** The webhook that returns warnings for exports; undefined: none. */
   readonly webhook?: WebhookOptions | undefined;
   readonly probeTimes?: ProbeTimes | undefined;
   /** Limit of the objects that are cached of each member; default: `defaultMemberLimit`. */
@@ -105,7 +105,7 @@ class MulticlusterController implements AsyncDisposable {
       log: context.log,
       metrics: context.metrics,
       hasOtherWriters: () => this.#clock.elapsed() - this.#otherWriterSeenAt < 2 * this.#probeTimes.durationMs,
-      onJoined: async (member, term) => this.#advisor?.introduce(member, term),
+      onJoined: async (member, term) => this.#advisor?.register(member, term),
     });
     this.#advisor = options.webhook && this.#advise(options.webhook);
   }
@@ -130,7 +130,7 @@ class MulticlusterController implements AsyncDisposable {
     const { seedPolicy = 'Withdraw' } = this.#options;
     return new Advisor({
       webhook,
-      known: () => ({
+      set: () => ({
         services: this.#sync.services,
         members: this.#sync.participating,
         seedPolicy,

@@ -17,7 +17,7 @@ export interface ServiceKey {
 }
 
 /** The export of one service by one cluster. Exports of both shapes are one export; one that is being deleted counts. */
-export interface ExportRecord extends ServiceKey {
+export interface ClusterExport extends ServiceKey {
   /** The id of the member whose connection this was read from; never taken from the object (MCS-3). */
   readonly cluster: string;
   readonly seedExport?: SuperclusterExport | undefined;
@@ -74,17 +74,17 @@ export interface ImportFields {
 }
 
 /** The exports of a record in both shapes. */
-export const exportsOf = ({ seedExport, currentExport }: ExportRecord): readonly ApiObject[] =>
+export const exportsOf = ({ seedExport, currentExport }: ClusterExport): readonly ApiObject[] =>
   [seedExport, currentExport].filter((each) => each !== undefined);
 
 /** Whether an object is being deleted. */
 export const isDeleting = ({ metadata }: ApiObject): boolean => metadata.deletionTimestamp !== undefined;
 
 /** Whether an export is not being deleted: deleting one of two does not withdraw the service. */
-export const isExported = (record: ExportRecord): boolean => exportsOf(record).some((each) => !isDeleting(each));
+export const isExported = (record: ClusterExport): boolean => exportsOf(record).some((each) => !isDeleting(each));
 
 /** The creation time of the oldest export that is not being deleted. */
-export function exportedAt(record: ExportRecord): string {
+export function exportedAt(record: ClusterExport): string {
   const all = exportsOf(record);
   const current = all.filter((each) => !isDeleting(each));
   const times = (current.length > 0 ? current : all).map(({ metadata }) => metadata.creationTimestamp ?? '');

@@ -22,7 +22,7 @@ import { withDeadline } from '../../src/multicluster/member/deadline.ts';
 import { probeTimesOf } from '../../src/multicluster/member/options.ts';
 import { HealthProbe } from '../../src/multicluster/member/health-probe.ts';
 import { MutationCache } from '../../src/multicluster/member/mutation-cache.ts';
-import { managedBy } from '../../src/multicluster/project/marks.ts';
+import { managedBy } from '../../src/multicluster/project/labels.ts';
 import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 import { until } from '../../src/server/testing/until.ts';

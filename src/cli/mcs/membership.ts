@@ -15,7 +15,7 @@ import type { Client } from '../../client/client.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { installDefinitions, slowness } from '../../multicluster/inspect.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
-import { isOurs } from '../../multicluster/project/marks.ts';
+import { isOurs } from '../../multicluster/project/labels.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { columns } from '../output.ts';

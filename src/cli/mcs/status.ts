@@ -7,7 +7,7 @@ import { skewText, slowness, waitingSince } from '../../multicluster/inspect.ts'
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
-import { isOurSlice } from '../../multicluster/project/marks.ts';
+import { isOurSlice } from '../../multicluster/project/labels.ts';
 import { columns } from '../output.ts';
 import type { Shown } from './show.ts';
 

@@ -2,7 +2,7 @@ import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionreg
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import { Client } from '../../client/client.ts';
 import type { Transport } from '../../client/transport.ts';
-import { isOurs } from '../../multicluster/project/marks.ts';
+import { isOurs } from '../../multicluster/project/labels.ts';
 import { configurationName } from '../../multicluster/webhook/configuration.ts';
 import { demoNamespace, demoPodSelector, endedStatus } from './demo/objects.ts';
 import { writeStatus } from './demo/pods.ts';

@@ -4,7 +4,7 @@ import { merge } from '../merge/merge.ts';
 import type { Merged } from '../merge/merged.ts';
 import { nothingThere, settle } from '../project/testing/actual.ts';
 import { project } from '../project/project.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import { AddressAllocator } from '../vip/allocator.ts';
 import { poolOf } from '../vip/pool.ts';
@@ -21,7 +21,7 @@ const conflicting = record('west', { day: 2, spec: { ports: [{ ...http, port: 80
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 
 describe('F2 explain', () => {
-  test('MCS-129 MCS-137 conflicts in text, with everything about them', () => {
+  test('MCS-129 MCS-137 prints conflicts with values, clusters, winner and fix', () => {
     assert.equal(
       explanationText(explain(merge(web, [east, conflicting, record('north', { service: undefined })]))),
       [
@@ -41,7 +41,7 @@ describe('F2 explain', () => {
     );
   });
 
-  test('MCS-137 the same facts are machine readable and survive JSON', () => {
+  test('MCS-137 returns the same facts as JSON', () => {
     const explanation = explain(merge(web, [east, conflicting]));
     assert.deepEqual(JSON.parse(JSON.stringify(explanation)), explanation);
     assert.equal(explanation.views.seed.state, 'withdrawn');
@@ -77,7 +77,7 @@ describe('F1 plan', () => {
     slices: [sourceSlice('a')],
   });
 
-  test('a first export: ports, addresses, importers and writes', () => {
+  test('plans a first export: ports, addresses, importers and writes', () => {
     const planned = plan(web, { before: [], after: withExport([], added), members });
     assert.equal(planned.before.views.current.state, 'absent');
     assert.deepEqual(planned.after.views.current.ports, [{ name: 'http', port: '80/TCP', clusters: ['west'] }]);
@@ -88,7 +88,7 @@ describe('F1 plan', () => {
     assert.deepEqual([away?.refusals[0]?.reason, away?.writes.create], ['NamespaceAbsent', 0]);
   });
 
-  test('the writes are those that are made, on a stock proxy too', () => {
+  test('plans the writes that are made, also with a stock proxy', () => {
     for (const hasStockProxy of [false, true]) {
       const planned = plan(web, { before: [], after: [east, west], members: [importer('n', { hasStockProxy })] });
       const { writes } = settle(merge(web, [east, west]), {
@@ -101,7 +101,7 @@ describe('F1 plan', () => {
     }
   });
 
-  test('an export that would conflict: what it brings, and that the seed view would go', () => {
+  test('plans a conflicting export, which withdraws the seed view', () => {
     const { actual } = settle(merge(web, [east]), { member: member('east'), actual: nothingThere, vip });
     const planned = plan(web, {
       before: [east],
@@ -119,7 +119,7 @@ describe('F1 plan', () => {
     assert.match(text, /→ {2}withdrawn from all clusters/);
   });
 
-  test('an export that would not count', () => {
+  test('plans an invalid export', () => {
     const planned = plan(web, { before: [], after: withExport([], { ...added, service: undefined }), members });
     assert.equal(
       planText(planned),
@@ -127,7 +127,7 @@ describe('F1 plan', () => {
     );
   });
 
-  test('a withdrawal that would end a conflict', () => {
+  test('plans a withdrawal that resolves a conflict', () => {
     const planned = plan(web, {
       before: [east, conflicting],
       after: withoutExport([east, conflicting], 'west'),
@@ -149,7 +149,7 @@ describe('F14 why', () => {
   const name = 'web.shop.svc.clusterset.local.';
 
   /** What there is to see once everything has settled. */
-  function seen(records: readonly ExportRecord[], rest: Partial<WhyInput> = {}): WhyInput {
+  function seen(records: readonly ClusterExport[], rest: Partial<WhyInput> = {}): WhyInput {
     const merged = merge(web, records);
     const from = rest.from ?? north;
     const { actual, desired } = settle(merged, { member: from, actual: nothingThere, vip });

@@ -6,7 +6,7 @@ import { nothingThere, now, settle } from '../project/testing/actual.ts';
 import type { Actual } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { endpoint, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import { waitingSince } from './lag.ts';
 
@@ -16,14 +16,14 @@ const target = {
 } as const;
 
 /** Since when a member that holds something waits for what a cluster exports. */
-function since(exported: ExportRecord, actual: Actual): string | undefined {
+function since(exported: ClusterExport, actual: Actual): string | undefined {
   const merged = merge(web, [exported]);
   const time = waitingSince(merged, diff(project(merged, { ...target, actual }), actual, { now }).writes);
   return time === undefined ? undefined : new Date(time).toISOString();
 }
 
 /** A cluster with one slice, whose endpoint changed when it says. */
-function exporting(address: string, changedAt?: string): ExportRecord {
+function exporting(address: string, changedAt?: string): ClusterExport {
   const slice = sourceSlice('a', { endpoints: [endpoint(address)] });
   const annotations = changedAt === undefined ? {} : { [triggerTimeAnnotation]: changedAt };
   return record('east', { day: 2, slices: [{ ...slice, metadata: { ...slice.metadata, annotations } }] });
@@ -32,7 +32,7 @@ function exporting(address: string, changedAt?: string): ExportRecord {
 const before = settle(merge(web, [exporting('10.0.0.1')]), { ...target, actual: nothingThere }).actual;
 const changed = '2026-02-01T10:00:00.25Z';
 
-const cases: readonly { name: string; given: [ExportRecord, Actual]; want: string | undefined }[] = [
+const cases: readonly { name: string; given: [ClusterExport, Actual]; want: string | undefined }[] = [
   { name: 'nothing waits', given: [exporting('10.0.0.1', changed), before], want: undefined },
   {
     name: 'an endpoint waits since it changed',

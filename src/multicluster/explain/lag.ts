@@ -6,7 +6,7 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { Write } from '../project/desired.ts';
-import { sourceSliceAnnotation } from '../project/marks.ts';
+import { sourceSliceAnnotation } from '../project/labels.ts';
 import { exportedAt } from '../record.ts';
 
 /**

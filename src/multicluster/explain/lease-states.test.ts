@@ -13,16 +13,16 @@ const states = (nowSeconds: number, ...leases: readonly Lease[]): Record<string,
 describe('how leases stand, for who asks once', () => {
   const [east, west, north] = [lease('east', 100), lease('west', 89), lease('north', 80)];
 
-  test('a source is as late as its lease is older than the newest', () => {
+  test('compares the age of a lease with the newest one', () => {
     const expected = { east: 'healthy', west: 'suspect', north: 'expired' };
     assert.deepEqual(states(101, east, west, north), expected);
   });
 
-  test('a clock that is off changes nothing', () => {
+  test('does not depend on the clock', () => {
     for (const now of [60, 114]) assert.equal(states(now, east, lease('west', 95))['west'], 'healthy');
   });
 
-  test('where nobody renews any more all have run out', () => {
+  test('reports all leases as expired if none is renewed', () => {
     assert.deepEqual(states(116, east, lease('west', 95)), { east: 'expired', west: 'expired' });
   });
 

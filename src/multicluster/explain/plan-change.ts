@@ -7,7 +7,7 @@ import { overQuota } from '../guard/quotas.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
-import type { Denial, ExportRecord } from '../record.ts';
+import type { Denial, ClusterExport } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { ExportPlan } from './plan.ts';
 import { hypotheticalExport, plan, withExport, withoutExport } from './plan.ts';
@@ -63,7 +63,7 @@ export function planChange(
 }
 
 /** Why an export would be beyond the quotas of its member, among all that it has. */
-function quotaDenial(member: Member, added: ExportRecord): Denial | undefined {
+function quotaDenial(member: Member, added: ClusterExport): Denial | undefined {
   const service = textOf(added);
   const others = recordsIn(member).filter((record) => textOf(record) !== service);
   return overQuota([...others, added], member.options.policy ?? {}).get(service);

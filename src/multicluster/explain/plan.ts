@@ -7,7 +7,7 @@ import type { Merged, MergeOptions } from '../merge/merged.ts';
 import type { Actual, Desired, Refusal, Write } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
-import type { ExportRecord, MemberFacts, ServiceKey } from '../record.ts';
+import type { ClusterExport, MemberFacts, ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { Explanation } from './explain.ts';
@@ -24,9 +24,9 @@ export interface PlanMember {
 
 export interface PlanInput {
   /** The records as they are. */
-  readonly before: readonly ExportRecord[];
+  readonly before: readonly ClusterExport[];
   /** The records as they would be. */
-  readonly after: readonly ExportRecord[];
+  readonly after: readonly ClusterExport[];
   readonly members: readonly PlanMember[];
   /** Members that could not be read: what came from them stays. Default none. */
   readonly unknownClusters?: ReadonlySet<string>;
@@ -56,13 +56,13 @@ export interface ExportPlan extends ServiceKey {
 }
 
 /** Records with one export added, or changed. */
-export const withExport = (records: readonly ExportRecord[], added: ExportRecord): readonly ExportRecord[] => [
+export const withExport = (records: readonly ClusterExport[], added: ClusterExport): readonly ClusterExport[] => [
   ...records.filter(({ cluster }) => cluster !== added.cluster),
   added,
 ];
 
 /** Records without the export of one cluster. */
-export const withoutExport = (records: readonly ExportRecord[], cluster: string): readonly ExportRecord[] =>
+export const withoutExport = (records: readonly ClusterExport[], cluster: string): readonly ClusterExport[] =>
   records.filter((record) => record.cluster !== cluster);
 
 /** A record of an export that does not exist yet. `now` is when it would be made. */
@@ -72,8 +72,8 @@ export const hypotheticalExport = (
     cluster,
     now,
     ...source
-  }: Pick<ExportRecord, 'cluster' | 'service' | 'slices' | 'region'> & { readonly now: string },
-): ExportRecord => ({
+  }: Pick<ClusterExport, 'cluster' | 'service' | 'slices' | 'region'> & { readonly now: string },
+): ClusterExport => ({
   cluster,
   namespace: key.namespace,
   name: key.name,

@@ -5,7 +5,7 @@ import { listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
-import { isOurSlice } from '../project/marks.ts';
+import { isOurSlice } from '../project/labels.ts';
 import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
 import { textOf } from '../record.ts';
 import { aligned } from './table.ts';

@@ -2,7 +2,7 @@
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import type { Dropped } from './policy.ts';
 import { endpointRangesOf } from './policy.ts';
 import type { ReservedRanges } from './reserved-ranges.ts';
@@ -86,7 +86,7 @@ function acceptedSlice(slice: EndpointSlice, ranges: AllowedRanges): AcceptedSli
 
 /** The slices of a record with their accepted endpoints, and the dropped ones. */
 export function withAcceptedAddresses(
-  { cluster, namespace, name, slices }: ExportRecord,
+  { cluster, namespace, name, slices }: ClusterExport,
   ranges: AllowedRanges,
   cache: AcceptedSlices,
 ): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {

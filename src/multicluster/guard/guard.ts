@@ -1,5 +1,5 @@
 // Applies the policy of a member to a record before every merge, and reports what was dropped.
-import type { Denial, ExportRecord } from '../record.ts';
+import type { Denial, ClusterExport } from '../record.ts';
 import { AcceptedSlices, withAcceptedAddresses } from './addresses.ts';
 import { withoutReservedKeys } from './metadata.ts';
 import type { Dropped, MemberPolicy, SetRules } from './policy.ts';
@@ -14,12 +14,12 @@ export interface GuardContext {
 }
 
 export interface Guarded {
-  readonly record: ExportRecord;
+  readonly record: ClusterExport;
   readonly dropped: readonly Dropped[];
 }
 
 /** The record with only what the policy allows. A denied record loses its slices; its export reports the reason. */
-export function guard(record: ExportRecord, policy: MemberPolicy, context: GuardContext = {}): Guarded {
+export function guard(record: ClusterExport, policy: MemberPolicy, context: GuardContext = {}): Guarded {
   const { rules } = context;
   const denial = setDenial(record, rules) ?? namespaceDenial(record, policy) ?? context.quotaDenial;
   const { cluster, namespace, name } = record;
@@ -41,7 +41,7 @@ export function guard(record: ExportRecord, policy: MemberPolicy, context: Guard
 }
 
 /** MCS-31: no namespace is denied by default. */
-function setDenial({ namespace }: ExportRecord, rules: SetRules | undefined): Denial | undefined {
+function setDenial({ namespace }: ClusterExport, rules: SetRules | undefined): Denial | undefined {
   if (rules?.deniedNamespaces.includes(namespace) !== true) return undefined;
   const message = `no cluster may export from namespace ${namespace}: it is in --deny-export-namespaces of the multi-cluster controller`;
   return { reason: 'NamespaceNotAllowed', message };
@@ -49,7 +49,7 @@ function setDenial({ namespace }: ExportRecord, rules: SetRules | undefined): De
 
 /** Threats T2 and T4. The namespace is the one of the object as read from the member. */
 function namespaceDenial(
-  { cluster, namespace }: ExportRecord,
+  { cluster, namespace }: ClusterExport,
   { namespaces, deniedNamespaces = [] }: MemberPolicy,
 ): Denial | undefined {
   const isAllowed = namespaces === undefined || namespaces.includes(namespace);

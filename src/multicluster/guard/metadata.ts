@@ -1,5 +1,5 @@
 // Drops exported labels and annotations with reserved keys (threat T8).
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import type { Dropped } from './policy.ts';
 
 /** Domains whose keys controllers act on, including their subdomains. */
@@ -32,8 +32,8 @@ export function isReservedKey(key: string): boolean {
 }
 
 /** The record without reserved keys in its exported labels and annotations, and the dropped keys. */
-export function withoutReservedKeys(record: ExportRecord): {
-  readonly record: ExportRecord;
+export function withoutReservedKeys(record: ClusterExport): {
+  readonly record: ClusterExport;
   readonly dropped: readonly Dropped[];
 } {
   const { currentExport } = record;

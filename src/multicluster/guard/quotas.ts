@@ -1,6 +1,6 @@
 // Export quotas per member (threat T7).
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { Denial, ExportRecord } from '../record.ts';
+import type { Denial, ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
 import type { Dropped, MemberPolicy } from './policy.ts';
 
@@ -12,7 +12,7 @@ const endpointsIn = (slices: readonly EndpointSlice[]): number =>
  * that new exports never displace existing ones.
  */
 export function overQuota(
-  records: readonly ExportRecord[],
+  records: readonly ClusterExport[],
   { maxExports = Infinity, maxEndpoints = Infinity }: MemberPolicy,
 ): ReadonlyMap<string, Denial> {
   const byAge = records
@@ -39,7 +39,7 @@ const compare = (left: string, right: string): number => (left === right ? 0 : l
 
 /** The slices, in order of their names, that fit into the endpoint quota of a service. */
 export function withinServiceQuota(
-  record: ExportRecord,
+  record: ClusterExport,
   max = Infinity,
 ): { readonly slices: readonly EndpointSlice[]; readonly dropped: readonly Dropped[] } {
   if (endpointsIn(record.slices) <= max) return { slices: record.slices, dropped: [] };

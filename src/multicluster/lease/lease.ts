@@ -1,7 +1,7 @@
 // The Lease that stands for the connection to a source cluster, in a cluster that imports from it (MCS-80).
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
-import { managedBy, objectManagedByLabel } from '../project/marks.ts';
+import { managedBy, objectManagedByLabel } from '../project/labels.ts';
 
 /** The namespace of the leases: the only one in which the controller needs rights to leases. */
 export const leaseNamespace = 'kube-system';

@@ -28,7 +28,7 @@ import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
-import { isOurSlice } from '../project/marks.ts';
+import { isOurSlice } from '../project/labels.ts';
 import type { ImportFields, Shape } from '../record.ts';
 import { importFieldsOf } from './import-fields.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';

@@ -6,7 +6,7 @@ import type { EventRecorder } from '../../client/events.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { droppedEvents, exportEvents } from '../project/export-events.ts';
 import type { ExportObject, Progress } from '../project/exports.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
 
 /** Records Events about the exports of one member, in that member. */
@@ -22,7 +22,7 @@ export class ExportEventRecorder {
   /** Records what has changed in conditions that were written. */
   recordConditions(
     kind: Kind,
-    { record, now }: { readonly record: ExportRecord; readonly now: ExportObject },
+    { record, now }: { readonly record: ClusterExport; readonly now: ExportObject },
     { deliveries }: Pick<Progress, 'deliveries'>,
   ): void {
     const before: ExportObject | undefined = exportsOf(record).find(
@@ -33,7 +33,7 @@ export class ExportEventRecorder {
   }
 
   /** Records what of an export is ignored, if that has changed. */
-  recordDropped({ seedExport, currentExport }: ExportRecord, dropped: readonly Dropped[]): void {
+  recordDropped({ seedExport, currentExport }: ClusterExport, dropped: readonly Dropped[]): void {
     if (dropped.length === 0) return;
     const events = droppedEvents(dropped);
     const text = events.map(({ message }) => message).join('; ');

@@ -1,8 +1,8 @@
 import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
-import { isOurSlice } from '../project/marks.ts';
-import type { ExportRecord } from '../record.ts';
+import { isOurSlice } from '../project/labels.ts';
+import type { ClusterExport } from '../record.ts';
 import type { Member } from './member.ts';
 
 /** The services that a member exports or holds something of. */
@@ -24,7 +24,7 @@ export function keysFrom(source: string, { caches }: Member): readonly Key[] {
 }
 
 /** Everything that a member exports. */
-export function recordsIn(member: Member): readonly ExportRecord[] {
+export function recordsIn(member: Member): readonly ClusterExport[] {
   const { seedExports, currentExports } = member.caches;
   const keys = new Set([...seedExports.list(), ...currentExports.list()].map(keyOf));
   return [...keys].flatMap((key) => member.record(key) ?? []);

@@ -25,10 +25,10 @@ import { Semaphore } from '../../machine/semaphore.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
 import type { MemberRanges } from '../guard/reserved-ranges.ts';
 import { lossPolicyOf } from '../loss.ts';
-import { Memory } from '../project/memory.ts';
-import { derivedName } from '../project/marks.ts';
+import { MirrorCache } from '../project/mirror-cache.ts';
+import { derivedName } from '../project/labels.ts';
 import type { Actual, Write } from '../project/desired.ts';
-import type { ExportRecord, MemberFacts } from '../record.ts';
+import type { ClusterExport, MemberFacts } from '../record.ts';
 import { MemberCaches, servedAs } from './caches.ts';
 import { withDeadline } from './deadline.ts';
 import { subscribeTo } from './events.ts';
@@ -73,7 +73,7 @@ export class Member implements AsyncDisposable {
   /** Caches the address checks of its slices. */
   readonly accepted = new AcceptedSlices();
   /** Caches the slices that are mirrored into it. */
-  readonly memory = new Memory();
+  readonly mirrors = new MirrorCache();
   readonly exportEvents: ExportEventRecorder;
   readonly #clock: Clock;
   readonly #mutations: MutationCaches;
@@ -218,7 +218,7 @@ export class Member implements AsyncDisposable {
   }
 
   /** What this cluster exports of a service; undefined: nothing. */
-  record(key: Key): ExportRecord | undefined {
+  record(key: Key): ClusterExport | undefined {
     const { caches } = this;
     const seedExport = one(this.#mutations.seedExports, key, caches.seedExports.get(key));
     const currentExport = one(this.#mutations.currentExports, key, caches.currentExports.get(key));

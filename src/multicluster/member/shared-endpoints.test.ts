@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
-import { managedBy } from '../project/marks.ts';
+import { managedBy } from '../project/labels.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 
 const endpoint: Endpoint = { addresses: ['10.1.0.1'], conditions: { ready: true }, nodeName: 'a' };
@@ -17,7 +17,7 @@ const slice = (endpoints: readonly Endpoint[], labels: Record<string, string> = 
 const ours = { [managedByLabel]: managedBy };
 
 describe('shared endpoints', () => {
-  test('a source and its mirrors have one list', () => {
+  test('shares one list between a source and its mirrors', () => {
     const shared = new SharedEndpoints();
     const source = shared.in(slice([{ ...endpoint, targetRef }]));
     const mirror = shared.in(slice([{ ...endpoint }], ours));
@@ -25,7 +25,7 @@ describe('shared endpoints', () => {
     assert.equal(mirror.endpoints, source.endpoints);
   });
 
-  test('lists that differ are not shared', () => {
+  test('does not share different lists', () => {
     const shared = new SharedEndpoints();
     const one = shared.in(slice([endpoint]));
     const other = shared.in(slice([{ ...endpoint, conditions: { ready: false } }]));
@@ -33,7 +33,7 @@ describe('shared endpoints', () => {
     assert.deepEqual(other.endpoints, [{ ...endpoint, conditions: { ready: false } }]);
   });
 
-  test('an edit of a mirror stays visible', () => {
+  test('shows an edit of a mirror', () => {
     const edited = new SharedEndpoints().in(slice([{ ...endpoint, targetRef }], ours));
     assert.deepEqual(edited.endpoints, [{ ...endpoint, targetRef }]);
   });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { isOurSlice } from '../project/marks.ts';
+import { isOurSlice } from '../project/labels.ts';
 
 /**
  * Deduplicates lists of endpoints: a slice and its mirrors in all members share one list. Memory grows with the number of

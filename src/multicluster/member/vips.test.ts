@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { View } from '../merge/merged.ts';
-import { managedBy, objectManagedByLabel } from '../project/marks.ts';
+import { managedBy, objectManagedByLabel } from '../project/labels.ts';
 import { Vips } from './vips.ts';
 
 describe('supercluster IPs', () => {

@@ -3,7 +3,7 @@ import type { ImportedService } from '../../api/kinds/multicluster/supercluster/
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { View } from '../merge/merged.ts';
 import type { Actual } from '../project/desired.ts';
-import { isOurs } from '../project/marks.ts';
+import { isOurs } from '../project/labels.ts';
 import type { AllocatorOptions, VipState } from '../vip/allocator.ts';
 import { AddressAllocator } from '../vip/allocator.ts';
 import { poolOf } from '../vip/pool.ts';

@@ -2,7 +2,7 @@
 import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { familyOf } from '../../api/addresses.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
 import type { ClusterSettings, ImportType, MergedPort, Verdict } from './merged.ts';
 import { srvLabels } from './srv-labels.ts';
@@ -31,7 +31,7 @@ export interface Component {
 }
 
 /** Validates one export, independently of other clusters. */
-export function verdictOf(record: ExportRecord): Verdict {
+export function verdictOf(record: ClusterExport): Verdict {
   if (!isExported(record)) return { state: 'leaving' };
   const { service, cluster, denial } = record;
   if (denial !== undefined) return { state: 'invalid', ...denial };
@@ -49,7 +49,7 @@ export function verdictOf(record: ExportRecord): Verdict {
 }
 
 /** The contribution of a valid export. */
-export function componentOf(record: ExportRecord, service: Service): Component {
+export function componentOf(record: ClusterExport, service: Service): Component {
   const { spec } = service;
   const exportSpec = record.currentExport?.spec;
   return {
@@ -69,7 +69,10 @@ export function componentOf(record: ExportRecord, service: Service): Component {
 }
 
 /** A headless Service created by an old API server has no ipFamilies: use those of its slices. */
-function familiesOf({ spec: { ipFamilies = [], clusterIP = '' } }: Service, record: ExportRecord): readonly IpFamily[] {
+function familiesOf(
+  { spec: { ipFamilies = [], clusterIP = '' } }: Service,
+  record: ClusterExport,
+): readonly IpFamily[] {
   if (ipFamilies.length > 0) return ipFamilies;
   const family = familyOf(clusterIP);
   if (family !== undefined) return [family];

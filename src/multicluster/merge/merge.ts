@@ -1,5 +1,5 @@
 // Merges the exports of all clusters into one service, its conflicts and one view per API shape.
-import type { ExportRecord, ServiceKey } from '../record.ts';
+import type { ClusterExport, ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { Component } from './component.ts';
 import { componentOf, verdictOf } from './component.ts';
@@ -10,7 +10,7 @@ import { havePortsCompatible, portConflicts, unionOfPorts } from './ports.ts';
 import { commonFamilies, globalConflicts, settingConflicts } from './settings.ts';
 
 /** Merges the records of one service. The result does not depend on the order of the records or on duplicates. */
-export function merge(key: ServiceKey, records: readonly ExportRecord[], options: MergeOptions = {}): Merged {
+export function merge(key: ServiceKey, records: readonly ClusterExport[], options: MergeOptions = {}): Merged {
   const { incumbents = [], seedPolicy = 'Withdraw' } = options;
   const validated = onePerCluster(key, records).map((record): Exporter => ({
     cluster: record.cluster,
@@ -106,8 +106,8 @@ function exportersInOrder(validated: readonly Exporter[], order: readonly string
 }
 
 /** One record per cluster, sorted by cluster id; of two records of a cluster the one with the later revision. */
-function onePerCluster(key: ServiceKey, records: readonly ExportRecord[]): readonly ExportRecord[] {
-  const byCluster = new Map<string, ExportRecord>();
+function onePerCluster(key: ServiceKey, records: readonly ClusterExport[]): readonly ClusterExport[] {
+  const byCluster = new Map<string, ClusterExport>();
   for (const record of records) {
     if (textOf(record) !== textOf(key)) {
       throw new Error(`bug: merge of ${textOf(key)} received a record of ${textOf(record)}`);
@@ -119,14 +119,14 @@ function onePerCluster(key: ServiceKey, records: readonly ExportRecord[]): reado
 }
 
 /** Both records come from one server, so their revisions are comparable. */
-function laterOf(left: ExportRecord, right: ExportRecord): ExportRecord {
+function laterOf(left: ClusterExport, right: ClusterExport): ClusterExport {
   if (left === right) return left;
   const difference = revisionOf(left) - revisionOf(right);
   if (difference !== 0) return difference > 0 ? left : right;
   return canonicalText(left) >= canonicalText(right) ? left : right;
 }
 
-function revisionOf({ seedExport, currentExport, service, slices }: ExportRecord): number {
+function revisionOf({ seedExport, currentExport, service, slices }: ClusterExport): number {
   const revisions = [seedExport, currentExport, service, ...slices].map((object) =>
     Number(object?.metadata.resourceVersion ?? 0),
   );

@@ -2,7 +2,7 @@
 import type { ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { IpFamily, Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
-import type { Denial, ExportRecord, ServiceKey, Shape } from '../record.ts';
+import type { Denial, ClusterExport, ServiceKey, Shape } from '../record.ts';
 import type { Conflict } from './conflict.ts';
 
 /** Why an export is invalid: the reason of its condition. */
@@ -18,7 +18,7 @@ export type Verdict =
 /** One cluster that exports the service. */
 export interface Exporter {
   readonly cluster: string;
-  readonly record: ExportRecord;
+  readonly record: ClusterExport;
   readonly verdict: Verdict;
 }
 

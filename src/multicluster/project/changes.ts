@@ -1,22 +1,22 @@
-// The writes between an object as it is to be and as it is.
+// Computes the writes from an actual to a desired object.
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { isDeleting } from '../record.ts';
 import type { Obstacle, Write } from './desired.ts';
-import { isOurs, managedBy } from './marks.ts';
+import { isOurs, managedBy } from './labels.ts';
 
-/** The writes of one kind, those that add before those that take away. */
+/** The writes of one kind, separated because additions come before removals. */
 export interface Changes {
   readonly add: readonly Write[];
   readonly remove: readonly Write[];
   readonly obstacles: readonly Obstacle[];
 }
 
-/** Nothing to do. */
+/** No writes. */
 export const noChanges: Changes = { add: [], remove: [], obstacles: [] };
 
-/** An object with a spec that is all ours: hand edits are taken back (MCS-108). */
+/** Compares an object whose whole spec belongs to this controller: manual edits are reverted (MCS-108). */
 export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
   kind: Kind,
   desired: T | undefined,
@@ -27,7 +27,7 @@ export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
   }
   if (actual === undefined) return { ...noChanges, add: [{ verb: 'create', kind, object: desired }] };
   if (!isOurs(actual)) return { ...noChanges, obstacles: [obstacle(kind, actual)] };
-  // What is going cannot be mended; it is created anew once it is gone.
+  // An object that is being deleted is created again afterwards.
   if (isDeleting(actual) || (hasMetadata(actual, desired) && isDeepStrictEqual(actual.spec, desired.spec))) {
     return noChanges;
   }
@@ -35,7 +35,7 @@ export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
   return { ...noChanges, add: [{ verb: 'update', kind, object }] };
 }
 
-/** Labels, annotations and owners are all ours; finalizers and history are not. */
+/** Compares labels, annotations and owners, which belong to this controller; finalizers do not. */
 export function hasMetadata({ metadata: actual }: ApiObject, { metadata: desired }: ApiObject): boolean {
   const { labels = {}, annotations = {}, ownerReferences = [] } = desired;
   return (
@@ -45,13 +45,13 @@ export function hasMetadata({ metadata: actual }: ApiObject, { metadata: desired
   );
 }
 
-/** What is there, with what is wanted in its place. */
+/** The actual metadata with the desired labels, annotations and owners. */
 export function withMetadata({ metadata: actual }: ApiObject, { metadata: desired }: ApiObject): ObjectMeta {
   const { labels: _labels, annotations: _annotations, ownerReferences: _owners, ...kept } = actual;
   return { ...kept, ...desired };
 }
 
-/** Refused by the server when the object is another by now (sheet 5.4). */
+/** A deletion that the server rejects if the object has changed. */
 export function removal(kind: Kind, object: ApiObject): readonly Write[] {
   if (isDeleting(object)) return [];
   const { uid, resourceVersion } = object.metadata;
@@ -62,7 +62,7 @@ export function removal(kind: Kind, object: ApiObject): readonly Write[] {
   return [{ verb: 'delete', kind, object, preconditions }];
 }
 
-/** Says whose an object is that stands in our way. */
+/** Describes an object of another owner with a name that this controller needs. */
 export function obstacle(kind: Kind, object: ApiObject): Obstacle {
   const { namespace = '', name = '', labels = {} } = object.metadata;
   const owner = Object.entries(labels).find(([label, value]) => label.endsWith('/managed-by') && value !== managedBy);

@@ -70,7 +70,7 @@ describe('deliveries', () => {
     });
   }
 
-  test('MCS-122 what is withdrawn is delivered when nothing of it is left', () => {
+  test('MCS-122 delivers a withdrawn service when nothing of it is left', () => {
     const facts = member('north', { serves: { seed: true, current: false } });
     const conflict = merge(web, [record('east'), record('west', { spec: headless })]);
     const desired = project(conflict, { member: facts, actual: nothingThere, vip: reserved });
@@ -78,13 +78,13 @@ describe('deliveries', () => {
     assert.deepEqual([state, hasAddress], ['acknowledged', true]);
   });
 
-  test('MCS-94 a headless service needs no address', () => {
+  test('MCS-94 needs no address for a headless service', () => {
     const none = merge(web, [record('east', { spec: headless })]);
     const desired = project(none, { member: member('north'), actual: nothingThere, vip: { state: 'unneeded' } });
     assert.equal(deliveryOf(member('north'), desired, diff(desired, nothingThere, { now })).hasAddress, true);
   });
 
-  test('MCS-21 a cluster is withdrawn when neither slices nor imports name it', () => {
+  test('MCS-21 withdraws a cluster when neither slices nor imports name it', () => {
     assert.equal(holdsNothingOf('east', settled), false);
     assert.equal(holdsNothingOf('west', settled), true);
     assert.equal(holdsNothingOf('east', { ...settled, slices: [] }), false);

@@ -1,11 +1,11 @@
-// How far a service has come in one member, judged by what is there.
+// The delivery state of a service in one member, derived from its objects.
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { MemberFacts } from '../record.ts';
 import type { Actual, Desired, Difference, Refusal } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
-import { isOurSlice } from './marks.ts';
+import { isOurSlice } from './labels.ts';
 
-/** How far it has come. `difference` is what is still to be written: none of it, and the member has the service. */
+/** The delivery state. `difference` is what remains to be written; without writes, the member has the service. */
 export function deliveryOf(member: MemberFacts, desired: Desired, difference: Difference): Delivery {
   const { id: cluster } = member;
   if (!member.isConnected || !member.isSynced) return { cluster, state: 'unreachable', hasAddress: false };
@@ -42,7 +42,7 @@ function hasAddressIn({ importedService, serviceImport, derivedService, refusals
     const { type, ips = [] } = serviceImport.spec ?? {};
     return type === 'Headless' || ips.length > 0;
   }
-  // The seed's import waits for its address; one that is withdrawn needs none.
+  // The seed import is not written before it has an address; a withdrawn one needs none.
   return importedService !== undefined || derivedService === undefined;
 }
 

@@ -1,13 +1,13 @@
-// The derived Service: the server fills in much of it, so only what was asked for is compared.
+// Compares derived Services: only fields that this controller sets, because the server defaults others.
 import { isDeepStrictEqual } from 'node:util';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
 import { hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
-import { isOurs } from './marks.ts';
+import { isOurs } from './labels.ts';
 
-/** The writes between a derived Service as it is to be and as it is. */
+/** The writes from the actual to the desired derived Service. */
 export function diffDerived(desired: Service | undefined, actual: Service | undefined): Changes {
   if (desired === undefined) {
     return actual === undefined || !isOurs(actual) ? noChanges : { ...noChanges, remove: removal(serviceKind, actual) };
@@ -15,7 +15,7 @@ export function diffDerived(desired: Service | undefined, actual: Service | unde
   if (actual === undefined) return { ...noChanges, add: [{ verb: 'create', kind: serviceKind, object: desired }] };
   if (!isOurs(actual)) return { ...noChanges, obstacles: [obstacle(serviceKind, actual)] };
   if (isDeleting(actual) || (hasMetadata(actual, desired) && isSameSpec(actual, desired))) return noChanges;
-  // The first family of a Service cannot be changed: it makes way for another.
+  // The first family of a Service is immutable: delete it and create another.
   if (desired.spec.ipFamilies?.[0] !== actual.spec.ipFamilies?.[0]) {
     return { ...noChanges, add: removal(serviceKind, actual) };
   }
@@ -27,7 +27,7 @@ const portsOf = (ports: readonly ServicePort[] = []): unknown =>
   ports.map(({ name = '', protocol = 'TCP', port, appProtocol = '' }) => [name, protocol, port, appProtocol]);
 
 function isSameSpec({ spec: actual }: Service, { spec: desired }: Service): boolean {
-  const { ports, ipFamilies, sessionAffinityConfig, sessionAffinity = 'None', ...asked } = desired;
+  const { ports, ipFamilies, sessionAffinityConfig, sessionAffinity = 'None', ...fields } = desired;
   const hasAffinityConfig =
     sessionAffinityConfig === undefined || isDeepStrictEqual(actual.sessionAffinityConfig, sessionAffinityConfig);
   return (
@@ -36,22 +36,22 @@ function isSameSpec({ spec: actual }: Service, { spec: desired }: Service): bool
     (actual.sessionAffinity ?? 'None') === sessionAffinity &&
     hasAffinityConfig &&
     actual.selector === undefined &&
-    (actual.internalTrafficPolicy ?? 'Cluster') === (asked.internalTrafficPolicy ?? 'Cluster') &&
-    actual.trafficDistribution === asked.trafficDistribution &&
-    actual.ipFamilyPolicy === asked.ipFamilyPolicy &&
-    (actual.type ?? 'ClusterIP') === asked.type
+    (actual.internalTrafficPolicy ?? 'Cluster') === (fields.internalTrafficPolicy ?? 'Cluster') &&
+    actual.trafficDistribution === fields.trafficDistribution &&
+    actual.ipFamilyPolicy === fields.ipFamilyPolicy &&
+    (actual.type ?? 'ClusterIP') === fields.type
   );
 }
 
 function changedSpec({ spec: actual }: Service, { spec: desired }: Service): Service['spec'] {
   const { clusterIP, clusterIPs = [], ipFamilies = [] } = actual;
   const isSingle = desired.ipFamilyPolicy === 'SingleStack';
-  // The addresses stay; a Service that is to have one family gives the second back.
-  const { ipFamilies: asked = [], ...rest } = desired;
+  // Keep the addresses; a single-stack Service releases the second one.
+  const { ipFamilies: wanted = [], ...rest } = desired;
   return {
     ...rest,
     ...(clusterIP === undefined ? {} : { clusterIP }),
     clusterIPs: isSingle ? clusterIPs.slice(0, 1) : clusterIPs,
-    ipFamilies: isSingle ? asked : ipFamilies,
+    ipFamilies: isSingle ? wanted : ipFamilies,
   };
 }

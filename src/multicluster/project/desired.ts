@@ -1,4 +1,4 @@
-// What a member is to hold of one service, what it holds, and the writes between the two.
+// Desired and actual objects of one service in a member, and the difference between them.
 import type { Kind } from '../../api/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -6,63 +6,63 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
-import type { Memory } from './memory.ts';
-import type { Statement } from './statement.ts';
+import type { MirrorCache } from './mirror-cache.ts';
+import type { PlannedCondition } from './conditions.ts';
 import type { VipState } from '../vip/allocator.ts';
 
-/** What a member holds of one service. Objects of the right name that are not ours are in it too: see `Obstacle`. */
+/** The objects of one service in a member, including objects of other owners with the same name: see `Obstacle`. */
 export interface Actual {
   readonly importedService?: ImportedService | undefined;
   readonly serviceImport?: ServiceImport | undefined;
   /** The Service whose name is `derivedName(key)`. */
   readonly derivedService?: Service | undefined;
-  /** Slices that carry either name label of this service. */
+  /** Slices with an import name label of this service. */
   readonly slices: readonly EndpointSlice[];
 }
 
-/** For whom to project, and what is there. */
+/** The input of a projection into a member. */
 export interface Target {
   readonly member: MemberFacts;
   readonly actual: Actual;
-  /** What the pool gave; not asked for where the member has a stock proxy, whose derived Service has the address. */
+  /** The allocated address; unneeded with a stock proxy, where the derived Service has the address. */
   readonly vip: VipState;
-  /** Members that could not be read since we began: what came from them stays (sheet 5.6). */
+  /** Members that have not been read since the start: their contributions are kept. */
   readonly unknownClusters?: ReadonlySet<string>;
   /**
-   * Members whose connection is not confirmed now. They keep their part in imports (MCS-85); their slices are neither
-   * written nor removed, since whether they are alive is the reaper's to judge, and a slice it removed must stay away.
+   * Members that are lost. They stay in imports (MCS-85). Their slices are neither written nor deleted: the reaper decides
+   * about them, and slices that it has deleted must not come back.
    */
   readonly lostClusters?: ReadonlySet<string>;
-  /** Members that do not answer now and are not lost yet. */
+  /** Members that do not answer and are not lost yet. */
   readonly silentClusters?: ReadonlySet<string>;
-  /** What was worked out for this member before; see `Memory`. */
-  readonly memory?: Memory;
+  /** The cache of this member's mirrored slices. */
+  readonly mirrors?: MirrorCache;
 }
 
-/** What a member is to hold of one service; undefined: nothing of that kind. */
+/** The desired objects of one service in a member; undefined: none of that kind. */
 export interface Desired extends ServiceKey {
   readonly importedService: ImportedService | undefined;
   readonly serviceImport: ServiceImport | undefined;
   /** The status of the ServiceImport, without the times of its conditions. */
   readonly importStatus: ImportStatus | undefined;
   readonly derivedService: Service | undefined;
-  /** 'later': they need the uid of an import, which is still to be written. */
+  /** 'later': they need the UID of an import that is not written yet. */
   readonly slices: readonly EndpointSlice[] | 'later';
-  /** Sources whose slices are left as they are: unknown or lost. */
+  /** Sources whose slices are not changed: unknown or lost. */
   readonly untouchedClusters: ReadonlySet<string>;
-  /** Why this member does not have the service although it is exported, each for a person. */
+  /** Why this member does not import the service although it is exported. */
   readonly refusals: readonly Refusal[];
 }
 
-/** What the status of a ServiceImport is to say. */
+/** The desired status of a ServiceImport. */
 export interface ImportStatus {
   readonly endpointSliceObjects?: 'Present';
-  /** By precedence, which is how that order outlives the controller. */
+  /** In order of precedence, which survives restarts of the controller here. */
   readonly clusters: readonly { readonly cluster: string }[];
-  readonly conditions?: readonly Statement[];
+  readonly conditions?: readonly PlannedCondition[];
 }
 
-/** Something that keeps a service from a member. */
+/** Why a member does not import a service. */
 export interface Refusal {
   readonly reason:
     | 'NamespaceAbsent'
@@ -70,12 +70,12 @@ export interface Refusal {
     | 'NoAddress'
     | 'FamilyNotSupported'
     | 'KindNotServed'
-    /** An object of somebody else has the name: see `Obstacle`. */
+    /** An object of another owner has the name: see `Obstacle`. */
     | 'NameTaken';
   readonly message: string;
 }
 
-/** One write into a member. Updates and deletions are refused by the server when the object has changed since. */
+/** One write to a member. The server rejects updates and deletions if the object has changed. */
 export type Write =
   | { readonly verb: 'create' | 'update' | 'updateStatus'; readonly kind: Kind; readonly object: ApiObject }
   | {
@@ -85,7 +85,7 @@ export type Write =
       readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
     };
 
-/** An object that has a name we need and is somebody else's: it is left alone (MCS-71, sheet 5.9). */
+/** An object of another owner with a name that this controller needs: it is not changed (MCS-71). */
 export interface Obstacle {
   readonly kind: Kind;
   readonly object: ApiObject;
@@ -95,15 +95,15 @@ export interface Obstacle {
 export interface DiffOptions {
   /** The time for conditions that change. */
   readonly now: string;
-  /** What was worked out for this member before; see `Memory`. */
-  readonly memory?: Memory;
+  /** The cache of this member's mirrored slices. */
+  readonly mirrors?: MirrorCache;
 }
 
-/** What to do in a member. No writes in the steady state. */
+/** The difference between desired and actual objects. No writes in the steady state. */
 export interface Difference {
-  /** In the order in which they are to be made: what is new first, what is gone last. */
+  /** In order: additions first, removals last. */
   readonly writes: readonly Write[];
   readonly obstacles: readonly Obstacle[];
-  /** The writes make something known that more depends on: project again when they are done. */
+  /** Further writes depend on the results of these: project again after them. */
   readonly isPartial: boolean;
 }

@@ -26,7 +26,7 @@ describe('writes', () => {
     assert.deepEqual(repair(settled), { writes: [], obstacles: [], isPartial: false });
   });
 
-  test('MCS-67 imports first, then what refers to them', () => {
+  test('MCS-67 writes imports before objects that refer to them', () => {
     const { writes } = settle(both, target);
     assert.deepEqual(
       writes.map(({ verb, kind }) => `${verb} ${kind.kind}`),
@@ -39,18 +39,18 @@ describe('writes', () => {
     );
   });
 
-  test('MCS-68 one endpoint that changes is one write', () => {
+  test('MCS-68 writes one slice for a changed endpoint', () => {
     const slices = [sourceSlice('web-abc', { endpoints: [endpoint('10.0.0.2')] })];
     const changed = merge(web, [record('east', { slices }), record('west', { day: 2 })]);
     assert.deepEqual(textOf(repair(settled, changed)), ['update EndpointSlice']);
   });
 
-  test('what is new is written before what is gone is removed', () => {
+  test('writes new objects before it removes old ones', () => {
     const changed = merge(web, [record('east', { slices: [sourceSlice('web-new')] }), record('west', { day: 2 })]);
     assert.deepEqual(textOf(repair(settled, changed)), ['create EndpointSlice', 'delete EndpointSlice']);
   });
 
-  test('deletions carry uid and revision, updates the revision that was read', () => {
+  test('sends UID and revision with deletions, and the revision with updates', () => {
     for (const write of repair(settled, merge(web, [])).writes) {
       const { uid, resourceVersion } = write.object.metadata;
       assert.ok(uid !== undefined && resourceVersion !== undefined);
@@ -151,7 +151,7 @@ describe('drift', () => {
     test(name, () => assert.deepEqual(textOf(repair(actual)), writes));
   }
 
-  test('sheet 5.9 what another implementation wrote is not adopted, and it is said whose it is', () => {
+  test('reports objects of another implementation and does not adopt them', () => {
     const labels = { 'app.kubernetes.io/managed-by': 'submariner' };
     const foreign = { ...serviceImport, metadata: { ...serviceImport.metadata, labels } };
     const { writes, obstacles } = repair({ ...settled, serviceImport: foreign });
@@ -161,7 +161,7 @@ describe('drift', () => {
     assert.ok(gone.writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
   });
 
-  test('sheet 5.7 T9 a foreign slice under a name we need is an obstacle, not a target', () => {
+  test('T9 reports a slice of another owner with a needed name', () => {
     const foreign = { ...slice, metadata: { ...slice.metadata, labels: { [managedByLabel]: 'x' } } };
     const { writes, obstacles } = repair({ ...settled, slices: [foreign, ...others] });
     assert.deepEqual(writes, []);
@@ -174,12 +174,12 @@ describe('unknown is not none (sheet 5.6)', () => {
   const again = (merged: ReturnType<typeof merge>): Actual =>
     settle(merged, { ...target, actual: settled, unknownClusters }).actual;
 
-  test('MCS-85 slices, cluster and ports of a cluster that was not read yet stay', () => {
+  test('MCS-85 keeps slices, cluster and ports of an unread cluster', () => {
     const after = again(merge(web, [record('east')]));
     assert.deepEqual(after, settled);
   });
 
-  test('the import stays when nobody has been read yet', () => {
+  test('keeps the import while no cluster has been read', () => {
     const { actual, writes } = settle(merge(web, []), {
       ...target,
       actual: settled,
@@ -189,7 +189,7 @@ describe('unknown is not none (sheet 5.6)', () => {
     assert.deepEqual(actual, settled);
   });
 
-  test('what is known changes all the same, as far as it agrees with what stays', () => {
+  test('applies compatible changes of known clusters', () => {
     const ports = [
       { ...http, port: 81 },
       { ...http, name: 'admin', port: 9090 },
@@ -207,12 +207,12 @@ describe('unknown is not none (sheet 5.6)', () => {
     assert.equal(gone.slices.length, 1);
   });
 
-  test('a conflict among known clusters withdraws the seed view all the same', () => {
+  test('withdraws the seed view on a conflict of known clusters', () => {
     const other = record('north', { day: 3, spec: { ports: [{ ...http, port: 81 }] } });
     assert.equal(again(merge(web, [record('east'), other])).importedService, undefined);
   });
 
-  test('once it has been read and has nothing, all of it goes', () => {
+  test('removes everything of a cluster that was read and exports nothing', () => {
     const { actual } = settle(merge(web, [record('east')]), { ...target, actual: settled });
     assert.equal(actual.slices.length, 1);
     assert.equal(actual.importedService?.spec?.clusters?.length, 1);
@@ -222,7 +222,7 @@ describe('unknown is not none (sheet 5.6)', () => {
 describe('lost is not gone', () => {
   const lost = { ...target, lostClusters: new Set(['west']) };
 
-  test('MCS-85 MCS-88 slices that were removed for a lost cluster stay away, its import and those of others stay', () => {
+  test('MCS-85 MCS-88 does not restore slices of a lost cluster, and keeps imports', () => {
     const reaped = {
       ...settled,
       slices: settled.slices.filter(({ metadata }) => metadata.labels?.[sourceClusterLabel] !== 'west'),
@@ -232,12 +232,12 @@ describe('lost is not gone', () => {
     assert.equal(actual.importedService?.spec?.clusters?.length, 2);
   });
 
-  test('slices that are still there are not touched either, whatever was read last', () => {
+  test('does not change existing slices of a lost cluster', () => {
     const fewer = merge(web, [record('east'), record('west', { day: 2, slices: [] })]);
     assert.deepEqual(settle(fewer, { ...lost, actual: settled }).writes, []);
   });
 
-  test('MCS-86 once it is back they are restored, under the same names', () => {
+  test('MCS-86 restores slices of a returned cluster under the same names', () => {
     const reaped = { ...settled, slices: settled.slices.slice(0, 1) };
     const { actual } = settle(both, { ...target, actual: reaped });
     assert.deepEqual(
@@ -247,7 +247,7 @@ describe('lost is not gone', () => {
   });
 });
 
-test('a controller that dies between any two writes leaves what the next one completes', () => {
+test('completes the writes of a controller that stopped between any two', () => {
   const { writes } = settle(both, target);
   for (let made = 0; made <= writes.length; made++) {
     const actual = afterWrites(nothingThere, writes.slice(0, made));

@@ -1,4 +1,4 @@
-// What a member is to hold, and what it holds → the writes between the two; none in the steady state.
+// Computes the writes from the actual to the desired objects of a member; none in the steady state.
 import { isDeepStrictEqual } from 'node:util';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -11,25 +11,25 @@ import type { Changes } from './changes.ts';
 import { diffObject, hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
 import { diffDerived } from './derived-diff.ts';
 import type { Actual, Desired, DiffOptions, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
-import { isOurSlice } from './marks.ts';
-import { Memory } from './memory.ts';
-import { stated } from './statement.ts';
+import { isOurSlice } from './labels.ts';
+import { MirrorCache } from './mirror-cache.ts';
+import { withConditions } from './conditions.ts';
 
 /**
- * The writes that make a member hold what it is to hold. Slices that are
- * gone are removed after new ones are there, so that an endpoint that moved is never in none (sheet 5.3).
+ * The writes to a member. Slices are deleted after new ones were written, so that an endpoint that moves between slices is
+ * always in one.
  */
-export function diff(desired: Desired, actual: Actual, { now, memory = new Memory() }: DiffOptions): Difference {
+export function diff(desired: Desired, actual: Actual, { now, mirrors = new MirrorCache() }: DiffOptions): Difference {
   const seed = diffObject(importedServiceKind, desired.importedService, actual.importedService);
   const current = diffImport(desired.serviceImport, actual.serviceImport, { status: desired.importStatus, now });
   const derived = diffDerived(desired.derivedService, actual.derivedService);
   const slices =
-    desired.slices === 'later' ? noChanges : diffSlices(desired.slices, actual.slices, { ...desired, memory });
+    desired.slices === 'later' ? noChanges : diffSlices(desired.slices, actual.slices, { ...desired, mirrors });
   const objects = [...derived.add, ...seed.add, ...current.add];
   return {
     writes: [...objects, ...slices.add, ...slices.remove, ...seed.remove, ...current.remove, ...derived.remove],
     obstacles: [derived, seed, current, slices].flatMap(({ obstacles }) => obstacles),
-    // Uids, addresses and revisions that the next step needs come back from these.
+    // The next step needs UIDs, addresses and revisions from the responses.
     isPartial: objects.some(({ verb }) => verb === 'create' || verb === 'update' || verb === 'delete'),
   };
 }
@@ -44,7 +44,7 @@ function diffImport(
   if (desired === undefined || actual === undefined || status === undefined || !isSettled) return changes;
   const { conditions = [], ...before } = actual.status ?? {};
   const { conditions: statements = [], ...wanted } = status;
-  const changed = stated(statements, conditions, now);
+  const changed = withConditions(statements, conditions, now);
   if (isDeleting(actual) || (changed === undefined && isDeepStrictEqual(before, wanted))) return changes;
   const object: ServiceImport = { ...actual, status: { ...wanted, conditions: changed ?? conditions } };
   return { ...changes, add: [{ verb: 'updateStatus', kind: serviceImportKind, object }] };
@@ -53,7 +53,7 @@ function diffImport(
 function diffSlices(
   desired: readonly EndpointSlice[],
   actual: readonly EndpointSlice[],
-  { untouchedClusters, memory }: Pick<Desired, 'untouchedClusters'> & { readonly memory: Memory },
+  { untouchedClusters, mirrors }: Pick<Desired, 'untouchedClusters'> & { readonly mirrors: MirrorCache },
 ): Changes {
   const byName = new Map(actual.map((slice) => [slice.metadata.name, slice]));
   const wanted = new Set(desired.map(({ metadata }) => metadata.name));
@@ -64,7 +64,7 @@ function diffSlices(
     const before = byName.get(slice.metadata.name);
     if (before === undefined) create.push({ verb: 'create', kind: endpointSliceKind, object: slice });
     else if (!isOurSlice(before)) obstacles.push(obstacle(endpointSliceKind, before));
-    else if (!isDeleting(before) && !memory.isSame(before, slice, () => isSameSlice(before, slice))) {
+    else if (!isDeleting(before) && !mirrors.isSame(before, slice, () => isSameSlice(before, slice))) {
       const object = { ...slice, metadata: withMetadata(before, slice) };
       update.push({ verb: 'update', kind: endpointSliceKind, object });
     }

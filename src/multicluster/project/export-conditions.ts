@@ -1,50 +1,55 @@
-// What an export is told of itself, in the words of each shape.
+// Computes the conditions of an export in each shape.
 import { clustersText, conflictsText, listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Shape } from '../record.ts';
 import type { Refusal } from './desired.ts';
-import type { Statement } from './statement.ts';
+import type { PlannedCondition } from './conditions.ts';
 
-/** How far a service has come in one member. */
+/** The delivery of a service to one member. */
 export interface Delivery {
   readonly cluster: string;
-  /** `acknowledged`: the member holds what it is to hold, which without the namespace is nothing (MCS-109). */
+  /** `acknowledged`: the member has all desired objects, which are none without the namespace (MCS-109). */
   readonly state: 'acknowledged' | 'pending' | 'unreachable' | 'refused';
-  /** It has its address there, or needs none. */
+  /** The service has an address there, or needs none. */
   readonly hasAddress: boolean;
-  /** Why it is refused. */
+  /** Why the member does not import it. */
   readonly refusal?: Refusal | undefined;
-  /** What its server says to the writes that are pending, again and again. */
+  /** The error of repeatedly failing writes. */
   readonly error?: string | undefined;
 }
 
-/** What one export is to say, in each shape. */
-export type ExportStatements = { readonly [shape in Shape]: readonly Statement[] };
+/** The conditions of an export in each shape. */
+export type ExportConditions = { readonly [shape in Shape]: readonly PlannedCondition[] };
 
-/** The conditions of the exports of one cluster, for one that is not leaving. */
-export function exportStatements(
+/** The conditions of the exports of a cluster that is not leaving. */
+export function exportConditions(
   merged: Merged,
   { cluster, verdict }: Exporter,
   deliveries: readonly Delivery[],
-): ExportStatements {
-  if (verdict.state === 'invalid') return invalidStatements(verdict.reason, verdict.message);
+): ExportConditions {
+  if (verdict.state === 'invalid') return invalidConditions(verdict.reason, verdict.message);
   return {
     seed: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'seed')],
     current: [valid, ready(deliveries), conflicting(merged, 'current')],
   };
 }
 
-const noConflict: Statement = {
+const noConflict: PlannedCondition = {
   type: 'Conflict',
   status: 'False',
   reason: 'NoConflicts',
   message: 'all clusters agree about the service',
 };
 
-const valid: Statement = { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
+const valid: PlannedCondition = {
+  type: 'Valid',
+  status: 'True',
+  reason: 'Valid',
+  message: 'the Service can be exported',
+};
 
 /** MCS-25, MCS-93 */
-const invalidStatements = (reason: string, message: string): ExportStatements => ({
+const invalidConditions = (reason: string, message: string): ExportConditions => ({
   seed: [
     { type: 'Initialized', status: 'False', reason, message },
     { type: 'Exported', status: 'False', reason, message },
@@ -57,8 +62,8 @@ const invalidStatements = (reason: string, message: string): ExportStatements =>
   ],
 });
 
-/** Valid, with its finalizer, and its addresses reserved (MCS-19); the finalizer is there before this is written. */
-function initialized(deliveries: readonly Delivery[]): Statement {
+/** Valid, with its finalizer and reserved addresses (MCS-19); the finalizer is written before this condition. */
+function initialized(deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Initialized';
   const reachable = deliveries.filter(({ state }) => state !== 'unreachable');
   const refused = reachable.flatMap(({ refusal }) =>
@@ -77,8 +82,8 @@ function initialized(deliveries: readonly Delivery[]): Statement {
   return { type, status: 'True', reason: 'Initialized', message: 'the export was accepted' };
 }
 
-/** Synced to all clusters, or which ones lag (MCS-20, MCS-23). */
-function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): Statement {
+/** Whether all clusters have the service, or which lag (MCS-20, MCS-23). */
+function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Exported';
   if (views.seed === undefined) {
     const message = 'the service is withdrawn from all clusters until the conflict is solved; see condition Conflict';
@@ -101,8 +106,8 @@ function exported({ views, quarantined }: Merged, cluster: string, deliveries: r
   };
 }
 
-/** A member that is down keeps the export from being complete, not from being ready (decision 5 of the sheet). */
-function ready(deliveries: readonly Delivery[]): Statement {
+/** An unreachable member makes an export incomplete, but not unready. */
+function ready(deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Ready';
   const reachable = deliveries.filter(({ state }) => state !== 'unreachable');
   const refused = reachable.filter(({ state }) => state === 'refused');
@@ -125,7 +130,7 @@ function withSkipped(message: string, deliveries: readonly Delivery[]): string {
   return `${message}, except ${clustersText(skipped)}, which ${skipped.length === 1 ? 'does' : 'do'} not have its namespace`;
 }
 
-/** Which clusters do not have the service, and why; '' when all have. */
+/** The clusters without the service, and why; '' if all have it. */
 function laggingText(deliveries: readonly Delivery[]): string {
   const inState = (wanted: Delivery['state']): readonly string[] =>
     deliveries.filter(({ state }) => state === wanted).map(({ cluster }) => cluster);
@@ -142,8 +147,8 @@ function laggingText(deliveries: readonly Delivery[]): string {
   ].join('; ');
 }
 
-/** On every export of the service, not only on the newest (MCS-121, MCS-123). */
-function conflicting({ conflicts }: Merged, shape: Shape): Statement {
+/** The same on all exports of the service, not only on the newest (MCS-121, MCS-123). */
+function conflicting({ conflicts }: Merged, shape: Shape): PlannedCondition {
   const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
   if (own.length === 0) return noConflict;
   const reasons = [...new Set(own.map(({ reason }) => reason))];

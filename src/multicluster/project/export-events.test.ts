@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { droppedEvents, exportEvents } from './export-events.ts';
 import type { Delivery } from './export-conditions.ts';
-import type { ReadCondition } from './statement.ts';
+import type { ExistingCondition } from './conditions.ts';
 
 const delivery = (cluster: string, rest: Partial<Delivery> = {}): Delivery => ({
   cluster,
@@ -11,7 +11,7 @@ const delivery = (cluster: string, rest: Partial<Delivery> = {}): Delivery => ({
   ...rest,
 });
 
-const condition = (type: string, status: string, reason: string, message = reason): ReadCondition => ({
+const condition = (type: string, status: string, reason: string, message = reason): ExistingCondition => ({
   type,
   status,
   reason,
@@ -26,12 +26,12 @@ const all = [delivery('east'), delivery('west')];
 describe('what an export is told in Events', () => {
   const rows: readonly {
     readonly name: string;
-    readonly before?: readonly ReadCondition[];
-    readonly after: readonly ReadCondition[];
+    readonly before?: readonly ExistingCondition[];
+    readonly after: readonly ExistingCondition[];
     readonly deliveries?: readonly Delivery[];
     readonly want: readonly string[];
   }[] = [
-    { name: 'taken up, and on its way', after: [taken, pending], want: ['Normal Initialized'] },
+    { name: 'accepted and pending', after: [taken, pending], want: ['Normal Initialized'] },
     { name: 'arrived everywhere', before: [taken, pending], after: [taken, exported], want: ['Normal Exported'] },
     { name: 'nothing new', before: [taken, exported], after: [taken, exported], want: [] },
     {
@@ -101,7 +101,7 @@ describe('what an export is told in Events', () => {
     });
   }
 
-  test('T3 endpoints that are left out are named, as many as a person reads', () => {
+  test('T3 names a bounded number of dropped endpoints', () => {
     const dropped = Array.from({ length: 7 }, (_, index) => ({
       cluster: 'west',
       namespace: 'shop',

@@ -1,62 +1,62 @@
-// What happens to an export, for `kubectl describe`: Events with reasons that stay as they are, listed in docs/reference/conditions-and-events.md.
+// The Events of exports. Their reasons are stable and listed in docs/reference/conditions-and-events.md.
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { listText } from '../merge/conflict.ts';
 import type { Delivery } from './export-conditions.ts';
-import type { ReadCondition } from './statement.ts';
+import type { ExistingCondition } from './conditions.ts';
 
-/** What is told when the conditions of an export change: what is as it was is not told again. */
+/** The Events for changed conditions of an export. */
 export function exportEvents(
-  before: readonly ReadCondition[],
-  after: readonly ReadCondition[],
+  before: readonly ExistingCondition[],
+  after: readonly ExistingCondition[],
   deliveries: readonly Delivery[],
 ): readonly PlannedEvent[] {
-  const told = new Map(before.map((condition) => [condition.type, condition]));
-  const isRefused = after.some((each) => isTakenUp(each) && each.status === 'False' && each.reason !== 'Pending');
+  const previous = new Map(before.map((condition) => [condition.type, condition]));
+  const isRefused = after.some((each) => isAcceptance(each) && each.status === 'False' && each.reason !== 'Pending');
   const events = after.flatMap((condition): readonly PlannedEvent[] => {
-    const last = told.get(condition.type);
+    const last = previous.get(condition.type);
     if (last?.status === condition.status && last.message === condition.message) return [];
-    if (isTakenUp(condition)) return takenUpEvents(condition, last);
+    if (isAcceptance(condition)) return acceptanceEvents(condition, last);
     if (condition.type === 'Conflict') return conflictEvents(condition, last);
-    // Why it is refused is said already.
+    // The refusal has its own Event.
     return isComplete(condition) && !isRefused ? progressEvents(condition, deliveries) : [];
   });
-  // Two conditions may say the same.
+  // Two conditions can have the same reason and message.
   return [...new Map(events.map((event) => [`${event.reason} ${event.message}`, event])).values()];
 }
 
-const isTakenUp = ({ type }: ReadCondition): boolean => type === 'Initialized' || type === 'Valid';
-const isComplete = ({ type }: ReadCondition): boolean => type === 'Exported' || type === 'Ready';
+const isAcceptance = ({ type }: ExistingCondition): boolean => type === 'Initialized' || type === 'Valid';
+const isComplete = ({ type }: ExistingCondition): boolean => type === 'Exported' || type === 'Ready';
 
-function takenUpEvents(
-  { status, reason = '', message = '' }: ReadCondition,
-  last: ReadCondition | undefined,
+function acceptanceEvents(
+  { status, reason = '', message = '' }: ExistingCondition,
+  last: ExistingCondition | undefined,
 ): readonly PlannedEvent[] {
   if (status === 'True') return last?.status === 'True' ? [] : [{ type: 'Normal', reason, message }];
   return reason === 'Pending' ? [] : [{ type: 'Warning', reason, message }];
 }
 
 function conflictEvents(
-  { status, message = '' }: ReadCondition,
-  last: ReadCondition | undefined,
+  { status, message = '' }: ExistingCondition,
+  last: ExistingCondition | undefined,
 ): readonly PlannedEvent[] {
   if (status === 'True') return [{ type: 'Warning', reason: 'Conflict', message }];
   return last?.status === 'True' ? [{ type: 'Normal', reason: 'ConflictResolved', message }] : [];
 }
 
 function progressEvents(
-  { status, reason = '', message = '' }: ReadCondition,
+  { status, reason = '', message = '' }: ExistingCondition,
   deliveries: readonly Delivery[],
 ): readonly PlannedEvent[] {
   if (reason === 'Conflict') return [{ type: 'Warning', reason: 'Withdrawn', message }];
   if (reason === 'Quarantined') return [{ type: 'Warning', reason, message }];
   const gaps = gapEvents(deliveries);
   if (gaps.length > 0) return gaps;
-  // A service that is on its way is nothing to tell of.
+  // No Event while a service is being delivered.
   return status === 'True' ? [{ type: 'Normal', reason: 'Exported', message }] : [];
 }
 
-/** Clusters that do not have the service, and will not by themselves. */
+/** Events for clusters that cannot get the service at the moment. */
 function gapEvents(deliveries: readonly Delivery[]): readonly PlannedEvent[] {
   const unreachable = deliveries.filter(({ state }) => state === 'unreachable').map(({ cluster }) => cluster);
   const lost: readonly PlannedEvent[] =
@@ -77,10 +77,10 @@ function gapEvents(deliveries: readonly Delivery[]): readonly PlannedEvent[] {
 const refusalReason = (reason: NonNullable<Delivery['refusal']>['reason'] | undefined): string =>
   reason === 'NoAddress' ? 'NoFreeAddress' : reason === 'FamilyNotSupported' ? 'IPFamilyNotSupported' : 'ImportRefused';
 
-/** Of so many things that are left out it is said which. */
-const mostNamed = 5;
+/** Dropped items that an Event names. */
+const maxNamed = 5;
 
-/** What of a cluster is left out of a service; see guard/. */
+/** The Events for dropped endpoints and metadata of an export; see guard/. */
 export function droppedEvents(dropped: readonly Dropped[]): readonly PlannedEvent[] {
   const endpoints = dropped.filter(({ what }) => what === 'endpoint' || what === 'slice');
   const metadata = dropped.filter(({ what }) => what === 'label' || what === 'annotation');
@@ -89,7 +89,7 @@ export function droppedEvents(dropped: readonly Dropped[]): readonly PlannedEven
 
 function droppedEvent(reason: string, dropped: readonly Dropped[]): readonly PlannedEvent[] {
   if (dropped.length === 0) return [];
-  const named = dropped.slice(0, mostNamed).map(({ message }) => message);
+  const named = dropped.slice(0, maxNamed).map(({ message }) => message);
   const more = dropped.length > named.length ? `; and ${dropped.length - named.length} more` : '';
   return [{ type: 'Warning', reason, message: `left out: ${named.join('; ')}${more}` }];
 }

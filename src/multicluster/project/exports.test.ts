@@ -3,15 +3,15 @@ import { describe, test } from 'node:test';
 import type { ApiObject } from '../../api/metadata.ts';
 import { merge } from '../merge/merge.ts';
 import type { MergeOptions } from '../merge/merged.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { currentExport, http, record, seedExport, web } from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
 import { skippedIn } from './delivery.ts';
 import type { Delivery } from './export-conditions.ts';
-import { exportStatements } from './export-conditions.ts';
+import { exportConditions } from './export-conditions.ts';
 import type { Progress } from './exports.ts';
 import { diffExports } from './exports.ts';
-import { exportFinalizer } from './marks.ts';
+import { exportFinalizer } from './labels.ts';
 
 const has = (cluster: string): Delivery => ({ cluster, state: 'acknowledged', hasAddress: true });
 const all = [has('east'), has('north'), has('west')];
@@ -139,8 +139,8 @@ const rows: readonly Row[] = [
   },
 ];
 
-const summary = (statements: ReturnType<typeof exportStatements>['seed']): readonly string[] =>
-  statements.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+const summary = (conditions: ReturnType<typeof exportConditions>['seed']): readonly string[] =>
+  conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
 describe('conditions of exports', () => {
   for (const { name, east, west, deliveries = all, options, seed, current, says } of rows) {
@@ -148,25 +148,25 @@ describe('conditions of exports', () => {
       const merged = merge(web, [record('east', east), record('west', { day: 2, ...west })], options);
       const exporter = merged.exporters.find(({ cluster }) => cluster === 'west');
       assert.ok(exporter);
-      const statements = exportStatements(merged, exporter, deliveries);
-      assert.deepEqual(summary(statements.seed), seed);
-      assert.deepEqual(summary(statements.current), current);
-      const messages = [...statements.seed, ...statements.current].map(({ message }) => message);
+      const conditions = exportConditions(merged, exporter, deliveries);
+      assert.deepEqual(summary(conditions.seed), seed);
+      assert.deepEqual(summary(conditions.current), current);
+      const messages = [...conditions.seed, ...conditions.current].map(({ message }) => message);
       assert.ok(messages.every((message) => message !== ''));
       if (says !== undefined) assert.match(messages.join('\n'), says);
     });
   }
 
-  test('MCS-123 the conflict is told to every export, not only to the newest', () => {
+  test('MCS-123 reports the conflict on every export, not only on the newest', () => {
     const merged = merge(web, [record('east'), record('west', conflicting)]);
     for (const exporter of merged.exporters) {
-      const { seed, current } = exportStatements(merged, exporter, all);
+      const { seed, current } = exportConditions(merged, exporter, all);
       assert.equal(seed[2]?.status, 'True');
       assert.equal(current[2]?.status, 'True');
     }
   });
 
-  test('the message of many conflicts among many clusters stays within the limit of a condition', () => {
+  test('limits the message of many conflicts to the size of a condition', () => {
     const ports = (number: number) =>
       Array.from({ length: 80 }, (_, index) => ({ ...http, name: `p${index}`, port: 1000 * number + index }));
     const records = Array.from({ length: 60 }, (_, index) =>
@@ -175,7 +175,7 @@ describe('conditions of exports', () => {
     const merged = merge(web, records);
     const [exporter] = merged.exporters;
     assert.ok(exporter);
-    const message = exportStatements(merged, exporter, all).current[2]?.message ?? '';
+    const message = exportConditions(merged, exporter, all).current[2]?.message ?? '';
     assert.ok(message.length < 32_768);
     assert.match(message, /and \d+ more: fairlead mcs explain shows all/);
   });
@@ -186,7 +186,7 @@ describe('writes to exports', () => {
   const held = { finalizers: ['other', exportFinalizer] };
   const leaving = { deletionTimestamp: '2026-02-01T00:00:00Z', ...held };
 
-  const writesFor = (only: ExportRecord, given: Progress = progress) => {
+  const writesFor = (only: ClusterExport, given: Progress = progress) => {
     const merged = merge(web, [only]);
     const [exporter] = merged.exporters;
     assert.ok(exporter);
@@ -195,14 +195,14 @@ describe('writes to exports', () => {
   const textOf = (writes: ReturnType<typeof diffExports>): readonly string[] =>
     writes.map(({ verb, kind, object }) => `${verb} ${kind.group} ${(object.metadata.finalizers ?? []).join()}`);
 
-  test('MCS-21 the finalizer comes first, on both shapes', () => {
+  test('MCS-21 writes the finalizer first, in both shapes', () => {
     assert.deepEqual(textOf(writesFor(record('east'))), [
       `update multicluster.k8s.io ${exportFinalizer}`,
       `update multicluster.x-k8s.io ${exportFinalizer}`,
     ]);
   });
 
-  test('MCS-18 MCS-24 then conditions, once; a later round writes nothing and no time moves', () => {
+  test('MCS-18 MCS-24 writes conditions once, without later writes or changed times', () => {
     const first = writesFor(record('east', { seedExport: seedExport(held), currentExport: undefined }));
     assert.deepEqual(textOf(first), [`updateStatus multicluster.k8s.io other,${exportFinalizer}`]);
     const [write] = first;
@@ -221,7 +221,7 @@ describe('writes to exports', () => {
     });
   });
 
-  test('conditions of others stay', () => {
+  test('keeps conditions of other controllers', () => {
     const status = { conditions: [{ type: 'Audited', status: 'True' }] };
     const [write] = writesFor(
       record('east', { seedExport: { ...seedExport(held), status }, currentExport: undefined }),
@@ -229,7 +229,7 @@ describe('writes to exports', () => {
     assert.ok('Audited' in timesIn(write?.object));
   });
 
-  test('MCS-21 an export that goes is held until it is withdrawn everywhere, then let go', () => {
+  test('MCS-21 keeps the finalizer until the export is withdrawn from all clusters', () => {
     const going = record('east', { seedExport: seedExport(leaving), currentExport: currentExport(leaving) });
     assert.deepEqual(writesFor(going), []);
     assert.deepEqual(textOf(writesFor(going, { ...progress, isWithdrawn: true })), [
@@ -238,7 +238,7 @@ describe('writes to exports', () => {
     ]);
   });
 
-  test('one of two that goes is let go at once, and the other speaks on', () => {
+  test('releases one of two exports at once, and keeps the conditions of the other', () => {
     const written = writesFor(record('east', { seedExport: undefined, currentExport: currentExport(held) }))[0]?.object;
     const half = record('east', {
       seedExport: seedExport(leaving),

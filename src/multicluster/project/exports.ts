@@ -1,23 +1,23 @@
-// What to write to the exports of one cluster: their finalizer and their conditions.
+// Computes the writes to the exports of one cluster: finalizers and conditions.
 import type { Kind } from '../../api/kind.ts';
 import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { exportsOf, isDeleting } from '../record.ts';
 import type { Write } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
-import { exportStatements } from './export-conditions.ts';
-import { exportFinalizer } from './marks.ts';
-import type { ReadCondition, Statement } from './statement.ts';
-import { stated } from './statement.ts';
+import { exportConditions } from './export-conditions.ts';
+import { exportFinalizer } from './labels.ts';
+import type { ExistingCondition, PlannedCondition } from './conditions.ts';
+import { withConditions } from './conditions.ts';
 
-/** How far the service has come. */
+/** The progress of a service in all members. */
 export interface Progress {
   /** One for each member of the set. */
   readonly deliveries: readonly Delivery[];
-  /** Nothing of this cluster is left in any member that can be reached, so that its export may go. */
+  /** No reachable member has anything of this cluster, so that its finalizer can be removed. */
   readonly isWithdrawn: boolean;
   /** The time for conditions that change. */
   readonly now: string;
@@ -25,46 +25,46 @@ export interface Progress {
 
 /** An export of either shape. */
 export interface ExportObject extends ApiObject {
-  readonly status?: { readonly conditions?: readonly ReadCondition[] };
+  readonly status?: { readonly conditions?: readonly ExistingCondition[] };
 }
 
-/** Whether an export of the record says that all clusters have the service. */
-export const isSaidExported = (record: ExportRecord): boolean =>
+/** Whether the conditions of an export report that all clusters have the service. */
+export const isReportedExported = (record: ClusterExport): boolean =>
   exportsOf(record).some(({ status }: ExportObject) =>
     (status?.conditions ?? []).some(
-      ({ type, status: said }) => (type === 'Exported' || type === 'Ready') && said === 'True',
+      ({ type, status: value }) => (type === 'Exported' || type === 'Ready') && value === 'True',
     ),
   );
 
-/** The writes to the exports of one cluster; none in the steady state. A condition follows once the finalizer is there. */
+/** The writes to the exports of one cluster; none in the steady state. Conditions are written after the finalizer. */
 export function diffExports(merged: Merged, exporter: Exporter, progress: Progress): readonly Write[] {
   const { seedExport, currentExport } = exporter.record;
-  const statements = exportStatements(merged, exporter, progress.deliveries);
+  const planned = exportConditions(merged, exporter, progress.deliveries);
   const isLeaving = exporter.verdict.state === 'leaving';
-  // One of two that goes takes nothing with it: the other still exports the service.
-  const mayGo = !isLeaving || progress.isWithdrawn;
+  // Deleting one of two exports withdraws nothing: the other one still exports the service.
+  const mayBeReleased = !isLeaving || progress.isWithdrawn;
   return [
-    ...diffExport(superclusterExportKind, seedExport, { statements: statements.seed, mayGo, now: progress.now }),
-    ...diffExport(serviceExportKind, currentExport, { statements: statements.current, mayGo, now: progress.now }),
+    ...diffExport(superclusterExportKind, seedExport, { conditions: planned.seed, mayBeReleased, now: progress.now }),
+    ...diffExport(serviceExportKind, currentExport, { conditions: planned.current, mayBeReleased, now: progress.now }),
   ];
 }
 
 interface Wanted {
-  readonly statements: readonly Statement[];
-  readonly mayGo: boolean;
+  readonly conditions: readonly PlannedCondition[];
+  readonly mayBeReleased: boolean;
   readonly now: string;
 }
 
 function diffExport(
   kind: Kind,
   object: ExportObject | undefined,
-  { statements, mayGo, now }: Wanted,
+  { conditions: planned, mayBeReleased, now }: Wanted,
 ): readonly Write[] {
   if (object === undefined) return [];
   const { finalizers = [] } = object.metadata;
-  const isHeld = finalizers.includes(exportFinalizer);
+  const hasFinalizer = finalizers.includes(exportFinalizer);
   if (isDeleting(object)) {
-    if (!isHeld || !mayGo) return [];
+    if (!hasFinalizer || !mayBeReleased) return [];
     return [
       withFinalizers(
         kind,
@@ -73,8 +73,8 @@ function diffExport(
       ),
     ];
   }
-  if (!isHeld) return [withFinalizers(kind, object, [...finalizers, exportFinalizer])];
-  const conditions = stated(statements, object.status?.conditions ?? [], now);
+  if (!hasFinalizer) return [withFinalizers(kind, object, [...finalizers, exportFinalizer])];
+  const conditions = withConditions(planned, object.status?.conditions ?? [], now);
   if (conditions === undefined) return [];
   const changed: ExportObject = { ...object, status: { ...object.status, conditions } };
   return [{ verb: 'updateStatus', kind, object: changed }];

@@ -1,11 +1,11 @@
-// What a ServiceImport says of itself.
+// Computes the status of a ServiceImport.
 import type { View } from '../merge/merged.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { ImportStatus } from './desired.ts';
 import { keptOf } from './imports.ts';
-import type { Statement } from './statement.ts';
+import type { PlannedCondition } from './conditions.ts';
 
-/** The status of a ServiceImport, in the fields that the member keeps. Slices are written for every import, so they are always there. */
+/** The status of a ServiceImport, with the fields that the member stores. `endpointSliceObjects` is constant: every import has slices. */
 export const importStatusFor = (
   { clusters }: View,
   vip: VipState,
@@ -15,7 +15,7 @@ export const importStatusFor = (
   ...keptOf(fields, { endpointSliceObjects: 'Present' as const, conditions: [readiness(vip)] }),
 });
 
-function readiness(vip: VipState): Statement {
+function readiness(vip: VipState): PlannedCondition {
   switch (vip.state) {
     case 'reserved':
       return { type: 'Ready', status: 'True', reason: 'Ready', message: 'the service can be used in this cluster' };

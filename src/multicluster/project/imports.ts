@@ -1,4 +1,4 @@
-// The import of a merged service in each shape, and the Service that a stock proxy serves it through.
+// Computes the import of a merged service in each shape, and the derived Service for stock proxies.
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
@@ -8,11 +8,11 @@ import type { MergedPort, View } from '../merge/merged.ts';
 import type { ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { derivedName, derivedServiceAnnotation, managedBy, objectManagedByLabel } from './marks.ts';
+import { derivedName, derivedServiceAnnotation, managedBy, objectManagedByLabel } from './labels.ts';
 
 const ourLabel = { [objectManagedByLabel]: managedBy };
 
-/** A port of an import: nothing of node ports, target ports or load balancers (MCS-92). */
+/** A port of an import, without node port and target port (MCS-92). */
 const importedPort = ({ name, protocol, port, appProtocol }: MergedPort) => ({
   ...(name === '' ? {} : { name }),
   protocol,
@@ -32,8 +32,8 @@ const annotated = (annotations: Readonly<Record<string, string>>): { annotations
   Object.keys(annotations).length === 0 ? {} : { annotations };
 
 /**
- * The seed's import (MCS-105, MCS-106). One with an address is not written before it has it, since one without is
- * headless; its clusters are in order of precedence, which is how that order outlives the controller.
+ * The seed import (MCS-105, MCS-106). It is not written before it has its address, because without one it would be headless. Its
+ * clusters are in order of precedence, which survives restarts of the controller here.
  */
 export function importedServiceFor(key: ServiceKey, view: View, vip: VipState): ImportedService | undefined {
   const isHeadless = view.type === 'Headless';
@@ -60,22 +60,22 @@ const nameOf = ({ namespace, name }: ServiceKey): { readonly namespace: string; 
   name,
 });
 
-/** What is kept of fields that came later than their kind; undefined: everything is. */
+/** Keeps the fields that a server stores; undefined: all. */
 export const keptOf = <T extends object>(fields: ReadonlySet<string> | undefined, later: T): Partial<T> =>
   fields === undefined
     ? later
-    : // A cast for what is some of the fields of T, each as it was.
+    : // A cast: a subset of the fields of T with unchanged values.
       (Object.fromEntries(Object.entries(later).filter(([name]) => fields.has(name))) as Partial<T>);
 
 export interface ServiceImportInput {
   readonly vip: VipState;
-  /** Whether it is served through a derived Service. */
+  /** It has a derived Service. */
   readonly isDerived: boolean;
-  /** The fields of its spec that the member keeps; undefined: all. */
+  /** The fields of its spec that the member stores; undefined: all. */
   readonly fields?: ReadonlySet<string> | undefined;
 }
 
-/** Today's import; its status is a write of its own, see import-status.ts. */
+/** The import in the current shape; its status is a separate write, see import-status.ts. */
 export function serviceImportFor(
   key: ServiceKey,
   view: View,
@@ -111,8 +111,8 @@ export function serviceImportFor(
 }
 
 /**
- * A Service without a selector, for which this controller writes the slices; its address is that of the import.
- * undefined: the service needs no address, or the cluster has none of its families.
+ * A Service without selector and with the slices of this controller; the import uses its cluster IP. undefined: the service needs
+ * no address, or the cluster has none of its families.
  */
 export function derivedServiceFor(
   key: ServiceKey,
@@ -134,7 +134,7 @@ export function derivedServiceFor(
     spec: {
       type: 'ClusterIP',
       ports: view.ports.map(importedPort),
-      // A second family is asked for by the policy alone: a cluster that has none would refuse its name.
+      // The second family is requested by the policy only: a single-stack cluster would reject its name.
       ipFamilyPolicy: families.length > 1 ? 'PreferDualStack' : 'SingleStack',
       ipFamilies: families.slice(0, 1),
       ...(sessionAffinity === undefined ? {} : { sessionAffinity }),

@@ -1,4 +1,4 @@
-// One slice of a source cluster as an importing cluster has it.
+// Computes the mirror of a source slice in an importing cluster.
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
@@ -7,31 +7,31 @@ import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import { lossAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import type { ServiceKey } from '../record.ts';
 import { isDeleting } from '../record.ts';
-import { sliceName, sourceSliceAnnotation } from './marks.ts';
+import { sliceName, sourceSliceAnnotation } from './labels.ts';
 
-/** How all slices of one source cluster are mirrored into one member. Plain data: equal rules give equal slices. */
+/** How the slices of one source cluster are mirrored into one member. Plain data: equal rules produce equal slices. */
 export interface MirrorRule extends ServiceKey {
   /** The source cluster. */
   readonly cluster: string;
   readonly region?: string | undefined;
   readonly onLoss: LossPolicy;
-  /** The source does not answer now. */
+  /** The source does not answer. */
   readonly isSilent: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
-  /** Names of the ports that mean the same there as in the merged service; undefined: all do. */
+  /** Names of the ports that are equal in the source and the merged service; undefined: all. */
   readonly ports: readonly string[] | undefined;
   readonly keepsSrvNames: boolean;
-  /** Endpoints count as ready whether they are or not (MCS-134). */
+  /** All endpoints count as ready (MCS-134). */
   readonly publishesAll: boolean;
-  /** Hints that prefer an endpoint's own zone hold here too. */
+  /** Hints for an endpoint's own zone are kept. */
   readonly keepsZones: boolean;
 }
 
-/** The mirror of a slice; undefined: it has none. */
+/** The mirror of a slice; undefined: none. */
 export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice | undefined {
   const ports = routedPorts(slice.ports ?? [], rule);
-  // A slice without ports would mean something else than one whose ports are all in conflict.
+  // A slice without ports means all ports, so a slice whose ports are all in conflict has no mirror.
   if (isDeleting(slice) || (ports.length === 0 && (slice.ports ?? []).length > 0)) return undefined;
   const { name: sourceName = '' } = slice.metadata;
   const { cluster, namespace, name, region } = rule;
@@ -55,7 +55,7 @@ export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice 
   };
 }
 
-/** Other ports would lead to the wrong ones. */
+/** Keeps the ports that are equal to those of the merged service. */
 function routedPorts(
   ports: readonly EndpointPort[],
   { ports: names, keepsSrvNames }: MirrorRule,
@@ -64,16 +64,16 @@ function routedPorts(
   return keepsSrvNames ? routed : routed.map(withoutSrvName);
 }
 
-/** Endpoints as others see them; the same list when they see just that, so that all mirrors share it. */
+/** Endpoints for other clusters; the same list if nothing changes, so that all mirrors share it. */
 function importedEndpoints(endpoints: readonly Endpoint[], rule: MirrorRule): readonly Endpoint[] {
   const imported = endpoints.map((endpoint) => importedEndpoint(endpoint, rule));
   return imported.every((endpoint, index) => endpoint === endpoints[index]) ? endpoints : imported;
 }
 
 /**
- * An endpoint as others see it. What it runs as is left out: a Pod of that name here is another. Where all addresses are
- * to be published it counts as ready, and `serving` says whether it is. Hints are kept where they say no more than the
- * endpoint's own zone; shares that were worked out for the nodes of one cluster, and names of its nodes, mean nothing in another.
+ * An endpoint for other clusters. Its Pod is left out, because a Pod of that name in another cluster is a different one. If all
+ * endpoints are published, it counts as ready, and `serving` has its readiness. Only hints for the endpoint's own zone are kept:
+ * hints for other zones or for nodes are only valid in the source cluster.
  */
 function importedEndpoint(original: Endpoint, rule: MirrorRule): Endpoint {
   const { targetRef, deprecatedTopology, hints, ...endpoint } = original;
@@ -84,7 +84,7 @@ function importedEndpoint(original: Endpoint, rule: MirrorRule): Endpoint {
   return { ...endpoint, conditions, ...(zones.length > 0 ? { hints: { forZones: zones } } : {}) };
 }
 
-/** Endpoints of a cluster that may be lost are as those about to end: every proxy uses them when there are no others. */
+/** With Demote, endpoints of a silent cluster are marked as terminating: proxies use them only if there are no others. */
 function importedConditions(
   conditions: Endpoint['conditions'],
   { publishesAll, onLoss, isSilent }: MirrorRule,

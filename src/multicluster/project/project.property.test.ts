@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { anyRecords } from '../testing/arbitrary-records.ts';
 import { member, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import type { Target } from './desired.ts';
-import { Memory } from './memory.ts';
-import { sourceSliceAnnotation } from './marks.ts';
+import { MirrorCache } from './mirror-cache.ts';
+import { sourceSliceAnnotation } from './labels.ts';
 
 const vip: fc.Arbitrary<VipState> = fc.constantFrom<VipState>(
   { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] },
@@ -31,7 +31,7 @@ const anyTarget: fc.Arbitrary<Target> = fc
 const policy = fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine');
 
 describe('projecting, whatever is merged', () => {
-  test('applying the writes and comparing again gives none', () => {
+  test('computes no writes after applying them', () => {
     fc.assert(
       fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
         const first = settle(merge(web, before, { seedPolicy }), target);
@@ -43,7 +43,7 @@ describe('projecting, whatever is merged', () => {
     );
   });
 
-  test('where one comes from does not matter for where one arrives', () => {
+  test('reaches the same objects from every state', () => {
     fc.assert(
       fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
         const first = settle(merge(web, before, { seedPolicy }), target);
@@ -54,7 +54,7 @@ describe('projecting, whatever is merged', () => {
     );
   });
 
-  test('MCS-61 MCS-69 a slice never mixes sources: it has the endpoints of the one slice it mirrors', () => {
+  test('MCS-61 MCS-69 never mixes endpoints of several slices', () => {
     fc.assert(
       fc.property(anyRecords, anyTarget, policy, (records, target, seedPolicy) => {
         const { slices } = settle(merge(web, records, { seedPolicy }), target).actual;
@@ -75,24 +75,24 @@ describe('projecting, whatever is merged', () => {
     );
   });
 
-  test('what is remembered changes nothing but the time it takes', () => {
+  test('computes the same results with and without the cache', () => {
     fc.assert(
       fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
-        const memory = new Memory();
-        const first = settle(merge(web, before, { seedPolicy }), { ...target, memory });
+        const mirrors = new MirrorCache();
+        const first = settle(merge(web, before, { seedPolicy }), { ...target, mirrors });
         const given = { ...target, actual: first.actual };
-        const second = settle(merge(web, after, { seedPolicy }), { ...given, memory });
+        const second = settle(merge(web, after, { seedPolicy }), { ...given, mirrors });
         assert.deepEqual(
           withoutUids(second.desired),
           withoutUids(settle(merge(web, after, { seedPolicy }), given).desired),
         );
-        const again = settle(merge(web, after, { seedPolicy }), { ...given, actual: second.actual, memory });
+        const again = settle(merge(web, after, { seedPolicy }), { ...given, actual: second.actual, mirrors });
         assert.deepEqual(again.writes, []);
       }),
     );
   });
 
-  test('what is not known is never removed', () => {
+  test('never removes contributions of unknown clusters', () => {
     fc.assert(
       fc.property(anyRecords, fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e']), anyTarget, (records, unknown, target) => {
         const before = settle(merge(web, records, { seedPolicy: 'OldestWins' }), target).actual;
@@ -119,7 +119,7 @@ describe('projecting, whatever is merged', () => {
   });
 });
 
-const sourceOf = (records: readonly ExportRecord[], cluster: string, slice: string) =>
+const sourceOf = (records: readonly ClusterExport[], cluster: string, slice: string) =>
   records.find((record) => record.cluster === cluster)?.slices.find(({ metadata }) => metadata.name === slice);
 
 /** Uids are the server's. */

@@ -7,7 +7,7 @@ import { merge } from '../merge/merge.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
-import { derivedName, importNameLabels, managedBy, sliceName } from './marks.ts';
+import { derivedName, importNameLabels, managedBy, sliceName } from './labels.ts';
 import { incumbentsIn, project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
@@ -21,7 +21,7 @@ const bySource = (slices: readonly EndpointSlice[], cluster: string): readonly E
   slices.filter(({ metadata }) => metadata.labels?.[sourceClusterLabel] === cluster);
 
 describe('imports', () => {
-  test('MCS-100 MCS-105 MCS-106 MCS-43 an ImportedService has ports, clusters, family and address', () => {
+  test('MCS-100 MCS-105 MCS-106 MCS-43 sets ports, clusters, family and address of an ImportedService', () => {
     const { actual } = settle(merge(web, [east, west]), target);
     assert.deepEqual(actual.importedService?.spec, {
       ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
@@ -35,7 +35,7 @@ describe('imports', () => {
     assert.equal(actual.importedService?.apiVersion, 'multicluster.k8s.io/v1alpha1');
   });
 
-  test('today’s import is the other view of the same merge', () => {
+  test('projects the same merge as a ServiceImport', () => {
     const { actual } = settle(merge(web, [east, west]), target);
     assert.deepEqual(actual.serviceImport?.spec, {
       type: 'ClusterSetIP',
@@ -60,21 +60,21 @@ describe('imports', () => {
     assert.deepEqual(incumbentsIn(actual), ['east', 'west']);
   });
 
-  test('MCS-92 no node port and nothing of a load balancer is in an import', () => {
+  test('MCS-92 omits node ports and load balancers from imports', () => {
     const spec = { type: 'LoadBalancer', ports: [{ ...http, nodePort: 30_080 }], loadBalancerIP: '192.0.2.1' } as const;
     const { actual } = settle(merge(web, [record('east', { spec })]), target);
     const text = JSON.stringify([actual.importedService, actual.serviceImport, actual.slices]);
     assert.doesNotMatch(text, /nodePort|30080|192\.0\.2\.1|targetPort/);
   });
 
-  test('MCS-94 a headless service is imported without an address in both views', () => {
+  test('MCS-94 imports a headless service without an address in both views', () => {
     const { actual } = settle(merge(web, [record('east', { spec: headless })]), { ...target, vip: unneeded });
     assert.equal(actual.importedService?.spec?.ip, undefined);
     assert.deepEqual([actual.serviceImport?.spec?.type, actual.serviceImport?.spec?.ips], ['Headless', undefined]);
     assert.equal(actual.slices.length, 1);
   });
 
-  test('MCS-45 without a free address the seed view waits, since one without an address would be headless', () => {
+  test('MCS-45 writes no seed import without an address, because it would be headless', () => {
     const full: VipState = { state: 'exhausted', family: 'IPv4', message: 'all are in use' };
     const { actual, desired } = settle(merge(web, [east]), { ...target, vip: full });
     assert.equal(actual.importedService, undefined);
@@ -82,14 +82,14 @@ describe('imports', () => {
     assert.deepEqual(desired.refusals, [{ reason: 'NoAddress', message: 'cluster north: all are in use' }]);
   });
 
-  test('MCS-101 MCS-102 it is there with endpoints elsewhere, here and elsewhere, only here, and nowhere', () => {
+  test('MCS-101 MCS-102 imports a service with endpoints in other clusters, in all, only here, and in none', () => {
     for (const records of [[east], [east, record('north')], [record('north')], [record('east', { slices: [] })]]) {
       const { actual } = settle(merge(web, records), target);
       assert.ok(actual.importedService && actual.serviceImport);
     }
   });
 
-  test('MCS-104 it goes with the last export, and its slices with it', () => {
+  test('MCS-104 removes import and slices with the last export', () => {
     const { actual } = settle(merge(web, [east]), target);
     assert.deepEqual(settle(merge(web, []), { ...target, actual }).actual, {
       slices: [],
@@ -98,14 +98,14 @@ describe('imports', () => {
     });
   });
 
-  test('MCS-109 nothing is written where the namespace is absent', () => {
+  test('MCS-109 writes nothing to a cluster without the namespace', () => {
     const away = { ...target, member: member('north', { namespaces: new Set() }) };
     const { writes, desired } = settle(merge(web, [east]), away);
     assert.deepEqual(writes, []);
     assert.equal(desired.refusals[0]?.reason, 'NamespaceAbsent');
   });
 
-  test('MCS-162 a member whose gate refuses a name gets nothing, and says so; others get the service', () => {
+  test('MCS-162 reports a member that rejects the name, and imports the service into others', () => {
     const key = { namespace: 'shop', name: '2fa' };
     const merged = merge(key, [{ ...east, ...key }]);
     const strict = project(merged, { ...target, member: member('old', { acceptsRelaxedNames: false }) });
@@ -119,7 +119,7 @@ describe('imports', () => {
     assert.equal(settle(merged, target).actual.importedService?.metadata.name, '2fa');
   });
 
-  test('a member gets the kinds it serves, and hears when it serves none', () => {
+  test('writes only kinds that the member serves, and reports a member without any', () => {
     const serving = (seed: boolean, current: boolean) =>
       settle(merge(web, [east]), { ...target, member: member('north', { serves: { seed, current } }) });
     const onlyCurrent = serving(false, true).actual;
@@ -129,7 +129,7 @@ describe('imports', () => {
     assert.equal(serving(false, false).desired.refusals[0]?.reason, 'KindNotServed');
   });
 
-  test('a member whose definition lacks fields gets the others, and comes to rest', () => {
+  test('omits fields that the definition of the member lacks, without repeated writes', () => {
     const importFields = { spec: new Set(['ports', 'ips', 'type']), status: new Set(['clusters']) };
     const older = { ...target, member: member('old', { importFields, currentVersion: 'v1alpha1' }) };
     const { actual } = settle(merge(web, [east]), older);
@@ -140,7 +140,7 @@ describe('imports', () => {
     assert.deepEqual(settle(merge(web, [east]), { ...older, actual: { ...actual, serviceImport } }).writes, []);
   });
 
-  test('MCS-161 SRV names are in an annotation of the imports and in the ports of slices', () => {
+  test('MCS-161 writes SRV names to an annotation of imports and to ports of slices', () => {
     const ports = [{ ...http, name: 'kdc', srvServiceName: 'kerberos' }];
     const slices = [
       sourceSlice('a', { ports: [{ name: 'kdc', protocol: 'TCP', port: 88, srvServiceName: 'kerberos' }] }),
@@ -157,7 +157,7 @@ describe('imports', () => {
 });
 
 describe('conflicts in a member', () => {
-  test('MCS-122 MCS-124 the seed view is withdrawn, the current one stays; MCS-136 a fix brings it back', () => {
+  test('MCS-122 MCS-124 MCS-136 withdraws the seed import until the conflict is fixed, and keeps the current one', () => {
     const before = settle(merge(web, [east, west]), target).actual;
     const during = settle(merge(web, [east, conflicting]), { ...target, actual: before }).actual;
     assert.equal(during.importedService, undefined);
@@ -174,7 +174,7 @@ describe('conflicts in a member', () => {
     assert.equal(after.slices.length, 2);
   });
 
-  test('MCS-126 a port leads only to clusters that really have it', () => {
+  test('MCS-126 routes a port only to clusters that have it', () => {
     const { actual } = settle(merge(web, [east, conflicting], { seedPolicy: 'OldestWins' }), target);
     assert.equal(bySource(actual.slices, 'east').length, 1);
     assert.deepEqual(bySource(actual.slices, 'west'), []);
@@ -194,7 +194,7 @@ describe('conflicts in a member', () => {
     assert.deepEqual(bySource(partly.slices, 'west')[0]?.ports, [{ name: 'admin', protocol: 'TCP', port: 9090 }]);
   });
 
-  test('Quarantine: the newcomer is in the current view alone', () => {
+  test('shows a quarantined cluster in the current view only', () => {
     const other = record('west', { day: 2, spec: headless });
     const { actual } = settle(merge(web, [east, other], { seedPolicy: 'Quarantine' }), target);
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe('conflicts in a member', () => {
 describe('slices', () => {
   const [slice] = settle(merge(web, [east]), target).actual.slices;
 
-  test('MCS-62 MCS-63 MCS-64 MCS-66 MCS-67 labels and owners', () => {
+  test('MCS-62 MCS-63 MCS-64 MCS-66 MCS-67 sets labels and owners of slices', () => {
     assert.deepEqual(slice?.metadata.labels, {
       [managedByLabel]: managedBy,
       'multicluster.kubernetes.io/source-cluster': 'east',
@@ -239,21 +239,21 @@ describe('slices', () => {
     ]);
   });
 
-  test('MCS-67 slices wait until an import is written, since they need its uid', () => {
+  test('MCS-67 writes slices after the import, whose UID they need', () => {
     assert.equal(project(merge(web, [east]), target).slices, 'later');
   });
 
-  test('MCS-7 MCS-53 the name of the Service itself is never on an imported slice', () => {
+  test('MCS-7 MCS-53 never labels an imported slice with the name of the Service', () => {
     assert.equal(slice?.metadata.labels?.[serviceNameLabel], undefined);
   });
 
-  test('MCS-60 MCS-61 MCS-69 every cluster has slices of each source, the exporting one included', () => {
+  test('MCS-60 MCS-61 MCS-69 mirrors slices of each source into every cluster, also the exporting one', () => {
     const many = record('east', { slices: [sourceSlice('a'), sourceSlice('b')] });
     const { actual } = settle(merge(web, [many, record('north', { day: 2 })]), target);
     assert.deepEqual([bySource(actual.slices, 'east').length, bySource(actual.slices, 'north').length], [2, 1]);
   });
 
-  test('MCS-68 content is faithful: type, ports, addresses, conditions, hostname, zone and node', () => {
+  test('MCS-68 copies type, ports, addresses, conditions, hostname, zone and node', () => {
     const given = sourceSlice('six', {
       addressType: 'IPv6',
       ports: [{ name: 'http', protocol: 'TCP', port: 8080, appProtocol: 'http' }],
@@ -325,7 +325,7 @@ describe('slices', () => {
     });
   }
 
-  test('MCS-134 MCS-135 where all are published, those not ready count as ready, in that cluster only', () => {
+  test('MCS-134 MCS-135 marks all endpoints of a cluster that publishes them as ready', () => {
     const slices = [sourceSlice('a', { endpoints: [endpoint('10.0.0.1', { conditions: { ready: false } })] })];
     const open = record('east', { slices, spec: { publishNotReadyAddresses: true } });
     const { actual } = settle(merge(web, [open, record('west', { day: 2, slices })]), target);
@@ -334,7 +334,7 @@ describe('slices', () => {
     assert.deepEqual(conditionsOf('west'), { ready: false });
   });
 
-  test('a source slice that is being deleted is not mirrored', () => {
+  test('does not mirror a slice that is being deleted', () => {
     const going = sourceSlice('a');
     const metadata = { ...going.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' };
     assert.deepEqual(
@@ -343,7 +343,7 @@ describe('slices', () => {
     );
   });
 
-  test('MCS-85 expiry removes slices, not imports: an export without slices keeps its import', () => {
+  test('MCS-85 keeps the import of an export without slices', () => {
     const before = settle(merge(web, [east]), target).actual;
     const after = settle(merge(web, [record('east', { slices: [] })]), { ...target, actual: before }).actual;
     assert.deepEqual(after.slices, []);
@@ -355,7 +355,7 @@ describe('slices', () => {
 describe('names of slices', () => {
   const source = { cluster: 'east', namespace: 'shop', name: 'web', slice: 'web-abc', addressType: 'IPv4' };
 
-  test('MCS-65 the shape is imported-<service>-<cluster>-<n>', () => {
+  test('MCS-65 names a slice imported-<service>-<cluster>-<n>', () => {
     assert.match(sliceName(source), /^imported-web-east-[0-9a-v]{12}$/);
     assert.equal(sliceName(source), sliceName({ ...source }));
   });
@@ -372,14 +372,14 @@ describe('names of slices', () => {
     });
   }
 
-  test('MCS-65 parts that read the same when joined are not the same', () => {
+  test('MCS-65 distinguishes parts whose concatenation is equal', () => {
     const left = sliceName({ ...source, name: 'a-b', cluster: 'c' });
     const right = sliceName({ ...source, name: 'a', cluster: 'b-c' });
     assert.equal(left.slice(0, -12), right.slice(0, -12));
     assert.notEqual(left, right);
   });
 
-  test('MCS-65 a long name is cut, stays unique and is a name', () => {
+  test('MCS-65 truncates a long name to a valid, unique one', () => {
     const long = { ...source, cluster: `${'c'.repeat(180)}.-${'d'.repeat(60)}`.replace('.-', '.') };
     const name = sliceName(long);
     assert.ok(name.length <= 253);
@@ -391,7 +391,7 @@ describe('names of slices', () => {
 describe('members with a stock proxy', () => {
   const stock = { ...target, member: member('north', { hasStockProxy: true }), vip: unneeded };
 
-  test('the derived Service has no selector, its address is that of the imports, and the slices are its own', () => {
+  test('creates a derived Service without selector, whose address the imports have and whose slices are ours', () => {
     const { actual } = settle(merge(web, [east]), stock);
     const name = derivedName(web);
     assert.match(name, /^derived-[0-9a-v]{10}$/);
@@ -403,7 +403,7 @@ describe('members with a stock proxy', () => {
     assert.equal(actual.slices[0]?.metadata.labels?.[serviceNameLabel], name);
   });
 
-  test('MCS-44 imports keep their address until a derived Service that was deleted has another', () => {
+  test('MCS-44 keeps the address of imports until a deleted derived Service has a new one', () => {
     const before = settle(merge(web, [east]), stock).actual;
     const without = { ...stock, actual: { ...before, derivedService: undefined } };
     assert.deepEqual(project(merge(web, [east]), without).importedService?.spec, before.importedService?.spec);
@@ -415,7 +415,7 @@ describe('members with a stock proxy', () => {
     assert.equal(actual.slices[0]?.metadata.labels?.[serviceNameLabel], undefined);
   });
 
-  test('a family that the cluster does not have is said in the status of the import', () => {
+  test('reports an unsupported family in the status of the import', () => {
     const member4 = member('north', { hasStockProxy: true, serviceFamilies: ['IPv4'] });
     const six = record('east', { spec: { ipFamilies: ['IPv6'] } });
     const { actual, desired } = settle(merge(web, [six]), { ...stock, member: member4 });
@@ -424,7 +424,7 @@ describe('members with a stock proxy', () => {
     assert.equal(desired.refusals[0]?.reason, 'FamilyNotSupported');
   });
 
-  test('a change of the first family replaces the derived Service, which cannot change it', () => {
+  test('replaces the derived Service when the first family changes', () => {
     const before = settle(merge(web, [east]), stock).actual;
     const six = record('east', { service: service({ ipFamilies: ['IPv6'] }) });
     const { actual } = settle(merge(web, [six]), { ...stock, actual: before });

@@ -1,4 +1,4 @@
-// A merged service → what one member is to hold of it.
+// Computes the desired objects of a merged service in one member.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ApiObject, OwnerReference } from '../../api/metadata.ts';
 import { familiesOf } from '../../api/addresses.ts';
@@ -11,17 +11,23 @@ import { namespaceAbsent } from './delivery.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
 import { importStatusFor } from './import-status.ts';
 import { derivedServiceFor, importedServiceFor, serviceImportFor } from './imports.ts';
-import { derivedName, isOurs } from './marks.ts';
-import { Memory } from './memory.ts';
+import { derivedName, isOurs } from './labels.ts';
+import { MirrorCache } from './mirror-cache.ts';
 import type { Owners } from './slices.ts';
 import { mirroredSlices } from './slices.ts';
 import { withUnknown } from './unknown.ts';
 
 const noClusters: ReadonlySet<string> = new Set();
 
-/** What a member is to hold of a service. Everything is undefined or empty when it is to hold nothing. */
+/** The desired objects of a service in a member; all undefined or empty if it should have none. */
 export function project(merged: Merged, target: Target): Desired {
-  const { member, actual, unknownClusters = noClusters, lostClusters = noClusters, memory = new Memory() } = target;
+  const {
+    member,
+    actual,
+    unknownClusters = noClusters,
+    lostClusters = noClusters,
+    mirrors = new MirrorCache(),
+  } = target;
   const { silentClusters = noClusters } = target;
   const untouchedClusters = unknownClusters.union(lostClusters);
   const refusal = refusalOf(merged, target);
@@ -47,7 +53,7 @@ export function project(merged: Merged, target: Target): Desired {
     keepsSrvNames: member.keepsSrvNames,
     except: untouchedClusters,
     silent: silentClusters,
-    memory,
+    mirrors,
   };
   return {
     namespace: merged.namespace,
@@ -64,7 +70,7 @@ export function project(merged: Merged, target: Target): Desired {
 
 const unneeded: VipState = { state: 'unneeded' };
 
-/** The clusters that were there before, by precedence: what to give to the first merge after a restart. */
+/** The clusters in existing imports by precedence: the incumbents of the first merge after a restart. */
 export function incumbentsIn({ serviceImport, importedService }: Actual): readonly string[] {
   const clusters = serviceImport?.status?.clusters ?? importedService?.spec?.clusters ?? [];
   return clusters.map(({ cluster }) => cluster);
@@ -89,7 +95,7 @@ function nothing(
   };
 }
 
-/** Why the member is to hold nothing although the service is exported. */
+/** Why the member imports nothing although the service is exported. */
 function refusalOf({ namespace, name, order }: Merged, { member }: Target): Refusal | undefined {
   if (order.length === 0) return undefined;
   const { id } = member;
@@ -117,17 +123,17 @@ function refusalsOfVip(vip: VipState, cluster: string): readonly Refusal[] {
   return [];
 }
 
-/** What the pool gave; a service that was thought to need no address keeps the one it has. */
+/** The allocated address; a service that seemed to need none keeps the one it has. */
 const givenVip = ({ vip, actual }: Target): VipState => (vip.state === 'unneeded' ? heldVip(actual) : vip);
 
-/** The address that the imports have: it is not taken from them before there is another (MCS-44). */
+/** The address in existing imports, which is kept until there is another one (MCS-44). */
 function heldVip({ importedService, serviceImport }: Actual): VipState {
   const { ip } = importedService?.spec ?? {};
   const { ips = ip === undefined ? [] : [ip], ipFamilies: families = familiesOf(ips) } = serviceImport?.spec ?? {};
   return ips.length === 0 ? { state: 'pending' } : { state: 'reserved', ips, families };
 }
 
-/** The address is that of the derived Service, once it has one. */
+/** The cluster IP of the derived Service, once it has one. */
 function derivedVip({ actual, member: { serviceFamilies } }: Target, { families }: View): VipState {
   const { derivedService } = actual;
   if (serviceFamilies !== undefined && !families.some((family) => serviceFamilies.includes(family))) {
@@ -149,14 +155,14 @@ function ownersIn({ actual, member }: Target, wanted: { readonly seed: unknown; 
 
 const seedOwner = { apiVersion: 'multicluster.k8s.io/v1alpha1', kind: 'ImportedService', controller: false };
 
-/** In a version that the member serves: the garbage collector there looks the owner up in it. */
+/** In a version that the member serves, because its garbage collector looks the owner up in that version. */
 const currentOwner = ({ currentVersion = 'v1beta1' }: MemberFacts): Omit<OwnerReference, 'name' | 'uid'> => ({
   apiVersion: `multicluster.x-k8s.io/${currentVersion}`,
   kind: 'ServiceImport',
   controller: false,
 });
 
-/** Only what is there can own: a reference needs a uid, and one to a thing that is going would take the slice with it. */
+/** A reference needs a UID; with an owner that is being deleted, the slice would be deleted, too. */
 function ownerOf(
   object: ApiObject | undefined,
   reference: Omit<OwnerReference, 'name' | 'uid'>,

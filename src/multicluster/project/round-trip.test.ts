@@ -11,7 +11,7 @@ import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { merge } from '../merge/merge.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import {
   currentExport,
   endpoint,
@@ -28,7 +28,7 @@ import { now } from './testing/actual.ts';
 import type { Actual, Target, Write } from './desired.ts';
 import { diff } from './diff.ts';
 import { diffExports } from './exports.ts';
-import { derivedName, exportFinalizer } from './marks.ts';
+import { derivedName, exportFinalizer } from './labels.ts';
 import { project } from './project.ts';
 
 // What a server keeps of a projection has to be what was projected, or the controller would write for ever.
@@ -60,7 +60,7 @@ async function make(client: Client, write: Write): Promise<void> {
 
 async function settleIn(
   client: Client,
-  records: readonly ExportRecord[],
+  records: readonly ClusterExport[],
   target: Omit<Target, 'actual'>,
 ): Promise<Actual> {
   for (let round = 0; round < 6; round++) {
@@ -88,7 +88,7 @@ const rich = sourceSlice('rich', {
 });
 const affinity = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } } } as const;
 const labels = currentExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'b' } });
-const states: readonly { readonly name: string; readonly records: readonly ExportRecord[] }[] = [
+const states: readonly { readonly name: string; readonly records: readonly ClusterExport[] }[] = [
   { name: 'one cluster', records: [record('east')] },
   {
     name: 'everything a Service can have',
@@ -137,7 +137,7 @@ describe('what a server keeps is what was projected', () => {
     });
   }
 
-  test('MCS-18 MCS-19 MCS-21 the conditions and finalizers of exports', async () => {
+  test('MCS-18 MCS-19 MCS-21 writes conditions and finalizers of exports', async () => {
     await using server = await testServer();
     using client = new Client(inProcess((request) => server.handle({ ...request, user })));
     await client.create(namespaceKind, { metadata: { name: web.namespace }, spec: {}, status: {} });
@@ -173,7 +173,7 @@ describe('what a server keeps is what was projected', () => {
   });
 });
 
-test('an export of the seed needs no reason; what it says is kept all the same', () => {
+test('keeps conditions of a seed export without reasons', () => {
   const old = {
     ...seedExport({ finalizers: [exportFinalizer] }),
     status: { conditions: [{ type: 'Initialized', status: 'True' }] },

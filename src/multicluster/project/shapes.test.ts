@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import {
   currentExport,
   endpoint,
@@ -30,7 +30,7 @@ const oldSlice = sourceSlice('a', {
 
 const rows: readonly {
   readonly topic: string;
-  readonly records: readonly ExportRecord[];
+  readonly records: readonly ClusterExport[];
   readonly vip?: VipState;
   readonly seed: (actual: Actual) => unknown;
   readonly wantSeed: unknown;

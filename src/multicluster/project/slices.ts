@@ -1,45 +1,45 @@
-// A source cluster's slices as an importing cluster has them: one for one, so that a change there is one write here.
+// Mirrors the slices of source clusters one to one, so that the change of a slice is one write in each importing cluster.
 import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Merged } from '../merge/merged.ts';
-import type { ExportRecord, Shape } from '../record.ts';
-import { importNameLabels, managedBy } from './marks.ts';
-import type { Memory } from './memory.ts';
+import type { ClusterExport, Shape } from '../record.ts';
+import { importNameLabels, managedBy } from './labels.ts';
+import type { MirrorCache } from './mirror-cache.ts';
 import type { MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';
 
-/** The shapes whose imports exist in the member, with the reference to each (MCS-66, MCS-67). */
+/** References to the existing imports of each shape in the member (MCS-66, MCS-67). */
 export type Owners = { readonly [shape in Shape]?: OwnerReference };
 
 export interface SliceOptions {
   readonly owners: Owners;
-  /** The Service that a stock proxy serves the import through; undefined: there is none. */
+  /** The derived Service for a stock proxy; undefined: none. */
   readonly derivedName?: string | undefined;
-  /** Whether the member's server keeps `srvServiceName`. */
+  /** The member's server stores `srvServiceName`. */
   readonly keepsSrvNames: boolean;
   /** Clusters whose slices are not written. */
   readonly except: ReadonlySet<string>;
-  /** Clusters that do not answer now. */
+  /** Clusters that do not answer. */
   readonly silent: ReadonlySet<string>;
-  readonly memory: Memory;
+  readonly mirrors: MirrorCache;
 }
 
-/** The slices that a member is to have, by name. A cluster has slices in it for as long as some view shows it. */
+/** The desired slices of a member, by name: those of all clusters that are in a view. */
 export function mirroredSlices(merged: Merged, options: SliceOptions): readonly EndpointSlice[] {
   return merged.exporters
     .filter(({ cluster, verdict }) => verdict.state === 'valid' && !options.except.has(cluster))
     .flatMap(({ record }) => {
       const shown = shapesThatShow(merged, record.cluster, options.owners);
-      return shown.length === 0 ? [] : mirrorsOf(record, ruleFor({ merged, record, shown }, options), options.memory);
+      return shown.length === 0 ? [] : mirrorsOf(record, ruleFor({ merged, record, shown }, options), options.mirrors);
     })
     .toSorted((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1));
 }
 
-function mirrorsOf({ slices }: ExportRecord, rule: MirrorRule, memory: Memory): readonly EndpointSlice[] {
+function mirrorsOf({ slices }: ClusterExport, rule: MirrorRule, mirrors: MirrorCache): readonly EndpointSlice[] {
   const text = JSON.stringify(rule);
-  return slices.flatMap((slice) => memory.mirror(slice, text, () => mirrorOf(slice, rule)) ?? []);
+  return slices.flatMap((slice) => mirrors.mirror(slice, text, () => mirrorOf(slice, rule)) ?? []);
 }
 
 const shapes = ['seed', 'current'] as const;
@@ -52,7 +52,7 @@ const shapesThatShow = ({ views }: Merged, cluster: string, owners: Owners): rea
 
 interface Source {
   readonly merged: Merged;
-  readonly record: ExportRecord;
+  readonly record: ClusterExport;
   readonly shown: readonly Shape[];
 }
 
@@ -65,13 +65,13 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
     name,
     region,
     onLoss,
-    // For others a silence changes nothing, and costs nothing.
+    // Only Demote depends on it; others must not be recomputed.
     isSilent: onLoss === 'Demote' && silent.has(cluster),
     labels: {
       [managedByLabel]: managedBy,
       [sourceClusterLabel]: cluster,
       ...Object.fromEntries(shown.map((shape) => [importNameLabels[shape], name])),
-      // Never the name of the Service itself: the Service of this cluster would get endpoints of others (MCS-7, MCS-53).
+      // Never the exported name: the Service of this cluster would get endpoints of others (MCS-7, MCS-53).
       ...(derivedName === undefined ? {} : { [serviceNameLabel]: derivedName }),
     },
     owners: shown.flatMap((shape) => owners[shape] ?? []),
@@ -82,9 +82,9 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
   };
 }
 
-/** Names of ports that are this cluster's in a view that shows it. */
+/** Names of the ports of this cluster in the views that contain it. */
 function routedPorts({ merged, record: { cluster, service }, shown }: Source): readonly string[] | undefined {
-  // A Service without ports is headless, and its slices say what ports there are, if any.
+  // A Service without ports is headless; its slices have the ports.
   if ((service?.spec.ports ?? []).length === 0) return undefined;
   const ports = shown.flatMap((shape) => merged.views[shape]?.ports ?? []);
   return [...new Set(ports.filter(({ clusters }) => clusters.includes(cluster)).map(({ name }) => name))].toSorted();

@@ -1,20 +1,20 @@
-// What is not known is not gone: a cluster that has not been read yet keeps its part in what was written before.
+// Keeps the contributions of clusters that have not been read yet in existing imports.
 import { familiesOf } from '../../api/addresses.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ClusterSettings, Merged, MergedPort, View } from '../merge/merged.ts';
 import { areCompatible, isSamePort } from '../merge/ports.ts';
-import { isOurs } from './marks.ts';
+import { isOurs } from './labels.ts';
 import type { Actual } from './desired.ts';
 
 /**
- * The merged service with what unknown clusters had in it: what was there stays and comes first, what agrees with it is
- * added. Once they have been read this changes nothing.
+ * Adds the contributions of unknown clusters from existing imports to a merged service: existing parts come first, compatible new
+ * ones are added. Without unknown clusters it changes nothing.
  */
 export function withUnknown(merged: Merged, actual: Actual, unknown: ReadonlySet<string>): Merged {
   if (unknown.size === 0) return merged;
   const { importedService, serviceImport } = actual;
-  // Withdrawn for a conflict is not the same as nobody being there.
+  // A service that was withdrawn because of a conflict stays withdrawn.
   const isConflict = merged.order.length > 0 && merged.views.seed === undefined;
   const seedBefore =
     importedService && isOurs(importedService) && !isConflict ? seedViewIn(importedService) : undefined;
@@ -44,7 +44,7 @@ function carriedOver(before: View | undefined, now: View | undefined, unknown: R
   };
 }
 
-/** Who was there in the order they were in, then who is new. */
+/** Existing clusters in their order, then new ones. */
 function inOrderOf(
   before: readonly ClusterSettings[],
   kept: readonly ClusterSettings[],

@@ -22,7 +22,7 @@ import { lossPolicyOf } from '../loss.ts';
 import type { ProbeTimes } from '../member/options.ts';
 import { defaultSourceLeaseMs, probeTimesOf } from '../member/options.ts';
 import { HealthProbe } from '../member/health-probe.ts';
-import { managedBy } from '../project/marks.ts';
+import { managedBy } from '../project/labels.ts';
 import type { LeaseObservations, ReaperPolicy, SourceLease, SourceStatus } from './evaluate.ts';
 import { evaluateSources, observe, restartTimers } from './evaluate.ts';
 import type { ReaperMetrics } from './metrics.ts';

@@ -68,7 +68,7 @@ describe('the state of a service in a member', () => {
     });
   }
 
-  test('an error is cut after 300 characters', () => {
+  test('truncates an error after 300 characters', () => {
     const state = nextState(writing, failure(3, 'x'.repeat(1000)));
     assert.equal(state.phase === 'Failed' && state.error.length, 300);
   });
@@ -138,7 +138,7 @@ describe('what an export reports about a member', () => {
 });
 
 describe('the states of all services', () => {
-  test('a member that left is pending again', () => {
+  test('resets the state of a member that left', () => {
     const states = new DeliveryStates();
     states.apply('shop/web', 'west', success(first));
     states.setComplete('shop/web', 'west', { uid: 'u', version: 1 });

@@ -12,9 +12,9 @@ import type { Member } from '../member/member.ts';
 import { holdsNothingOf } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Progress } from '../project/exports.ts';
-import { diffExports, isSaidExported } from '../project/exports.ts';
-import { exportFinalizer, isOurSlice } from '../project/marks.ts';
-import type { ExportRecord } from '../record.ts';
+import { diffExports, isReportedExported } from '../project/exports.ts';
+import { exportFinalizer, isOurSlice } from '../project/labels.ts';
+import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
 import type { DeliveryStates } from './delivery-state.ts';
 import { isSettled } from './delivery-state.ts';
@@ -61,7 +61,7 @@ export class ExportReconciler {
    * a status after each member would be as many writes as there are members.
    */
   dependsOn(key: Key, { affectsExports, mayBeWithdrawn }: ImportOutcome): boolean {
-    return (affectsExports && !this.#isAwaited(key)) || (mayBeWithdrawn && this.#isLeaving(key));
+    return (affectsExports && !this.#awaitsImporters(key)) || (mayBeWithdrawn && this.#isLeaving(key));
   }
 
   /** Writes the finalizers, then the conditions. Returns when to reconcile again; 0: not before something changes. */
@@ -72,7 +72,7 @@ export class ExportReconciler {
     }
     if (!member.isExported(key)) return 0;
     // An export that is being deleted waits for nothing but the removal of what came from it.
-    const isWaiting = !this.#isLeaving(key) && this.#isAwaited(key);
+    const isWaiting = !this.#isLeaving(key) && this.#awaitsImporters(key);
     if (!isWaiting) this.#grace.delete(key);
     const leftMs = isWaiting ? this.#grace.leftMs(key) : 0;
     if (leftMs > 0) return leftMs;
@@ -128,7 +128,7 @@ export class ExportReconciler {
   }
 
   /** Whether a member that can be written to has no result yet. */
-  #isAwaited(key: Key): boolean {
+  #awaitsImporters(key: Key): boolean {
     const { states } = this.#options;
     return this.#importers().some((each) => each.isReady && each.concerns(key) && !isSettled(states.get(key, each.id)));
   }
@@ -146,7 +146,7 @@ export class ExportReconciler {
     const { services, states } = this.#options;
     const record = member.record(key);
     const exporter = services.get(key).exporters.find(({ cluster }) => cluster === member.id);
-    if (record === undefined || exporter?.verdict.state !== 'valid' || isSaidExported(record)) return true;
+    if (record === undefined || exporter?.verdict.state !== 'valid' || isReportedExported(record)) return true;
     const uid = uidsOf(record);
     if (states.isComplete(key, member.id, uid)) return true;
     if (!(await hasCurrentSlices(member, key, signal))) return false;
@@ -170,7 +170,7 @@ export class ExportReconciler {
   }
 }
 
-const uidsOf = (record: ExportRecord): string =>
+const uidsOf = (record: ClusterExport): string =>
   exportsOf(record)
     .map(({ metadata }) => metadata.uid)
     .join();

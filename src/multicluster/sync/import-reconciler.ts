@@ -11,8 +11,8 @@ import type { Merged } from '../merge/merged.ts';
 import { deliveryOf } from '../project/delivery.ts';
 import type { Actual, Desired, Write } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
-import { isOurs, isOurSlice } from '../project/marks.ts';
-import type { Memory } from '../project/memory.ts';
+import { isOurs, isOurSlice } from '../project/labels.ts';
+import type { MirrorCache } from '../project/mirror-cache.ts';
 import { project } from '../project/project.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { DeletionLimits } from './deletion-limiter.ts';
@@ -88,7 +88,7 @@ export class ImportReconciler {
   async reconcile(member: Member, key: Key, signal: AbortSignal): Promise<ImportOutcome> {
     const { services, membership, states } = this.#options;
     const before = states.get(key, member.id);
-    const projection = { key, merged: services.get(key), member, memory: member.memory, ...membership.standing() };
+    const projection = { key, merged: services.get(key), member, mirrors: member.mirrors, ...membership.byState() };
     const version = services.version(key);
     states.apply(key, member.id, { type: 'started' });
     if (member.options.isReadOnly === true) {
@@ -194,7 +194,7 @@ export interface Projection {
   readonly lost: ReadonlySet<string>;
   /** Members that do not answer and may be lost. */
   readonly silent?: ReadonlySet<string>;
-  readonly memory?: Memory;
+  readonly mirrors?: MirrorCache;
 }
 
 /** What a member holds once everything is written. */
@@ -217,11 +217,11 @@ const mostSteps = 6;
 
 /** Writes the difference between what a member should hold and what it holds, until there is none. */
 async function write(input: WriteInput, signal: AbortSignal): Promise<Written> {
-  const { member, merged, memory } = input;
+  const { member, merged, mirrors } = input;
   let writes = 0;
   for (let step = 0; step < mostSteps; step++) {
     const { desired, actual } = desiredIn(input);
-    const difference = diff(desired, actual, { now: input.now(), ...(memory && { memory }) });
+    const difference = diff(desired, actual, { now: input.now(), ...(mirrors && { mirrors }) });
     let waitMs = 0;
     for (const each of difference.writes) {
       const wait = input.deletionWaitMs(each);
@@ -242,14 +242,14 @@ async function write(input: WriteInput, signal: AbortSignal): Promise<Written> {
 
 /** Compares what a member that another controller writes to should hold with what it holds. */
 function check(input: Projection): Written {
-  const { member, merged, memory } = input;
+  const { member, merged, mirrors } = input;
   const { desired, actual } = desiredIn(input);
-  const difference = diff(desired, actual, { now: '', ...(memory && { memory }) });
+  const difference = diff(desired, actual, { now: '', ...(mirrors && { mirrors }) });
   return { delivery: deliveryOf(member.facts(), desired, difference), clusters: merged.order, writes: 0, waitMs: 0 };
 }
 
 /** What a member should hold now, and what it holds. */
-export function desiredIn({ key, merged, member, unknown, lost, silent, memory }: Projection): {
+export function desiredIn({ key, merged, member, unknown, lost, silent, mirrors }: Projection): {
   readonly desired: Desired;
   readonly actual: Actual;
 } {
@@ -268,7 +268,7 @@ export function desiredIn({ key, merged, member, unknown, lost, silent, memory }
     unknownClusters: unknown,
     lostClusters: lost,
     ...(silent && { silentClusters: silent }),
-    ...(memory && { memory }),
+    ...(mirrors && { mirrors }),
   };
   const desired = project(merged, target);
   return { desired, actual: withRelabelled(actual, desired, member) };

@@ -52,7 +52,7 @@ export const observedOf = (participant: Participant): Observed => {
 };
 
 /** IDs of members by state. What came from a member that does not take part stays as it is, so it counts in all of them. */
-export interface Standing {
+export interface MembersByState {
   /** Not read yet. */
   readonly unknown: ReadonlySet<string>;
   readonly lost: ReadonlySet<string>;
@@ -65,7 +65,7 @@ export class Membership {
   /** ID → the UID of the cluster that first had it. */
   readonly #uids = new Map<string, string>();
   // Every reconcile reads these: they are computed once after each change of a member.
-  #standing: Standing | undefined;
+  #byState: MembersByState | undefined;
   #participating: readonly Member[] | undefined;
 
   get(id: string): Participant | undefined {
@@ -103,7 +103,7 @@ export class Membership {
 
   /** Drops what was computed; to be called after a member has changed. */
   invalidate(): void {
-    this.#standing = undefined;
+    this.#byState = undefined;
     this.#participating = undefined;
   }
 
@@ -126,13 +126,13 @@ export class Membership {
     );
   }
 
-  standing(): Standing {
-    this.#standing ??= {
+  byState(): MembersByState {
+    this.#byState ??= {
       unknown: this.#idsOf(({ caches }) => !caches.isSynced),
       lost: this.#idsOf(({ probe }) => probe.state === 'lost'),
       silent: this.#idsOf(({ probe }) => probe.state === 'silent'),
     };
-    return this.#standing;
+    return this.#byState;
   }
 
   #idsOf(matches: (member: Member) => boolean): ReadonlySet<string> {

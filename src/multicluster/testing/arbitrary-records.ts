@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { currentExport, endpoint, headless, seedExport, service, sourceSlice, web } from './records.ts';
 
 const port: fc.Arbitrary<ServicePort> = fc.record({
@@ -52,7 +52,7 @@ const slice: fc.Arbitrary<EndpointSlice> = fc
   );
 
 /** What some cluster exports. */
-export const anyRecord: fc.Arbitrary<ExportRecord> = fc
+export const anyRecord: fc.Arbitrary<ClusterExport> = fc
   .record({
     cluster: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
     shapes: fc.constantFrom('seed', 'current', 'both'),
@@ -80,7 +80,7 @@ export const anyRecord: fc.Arbitrary<ExportRecord> = fc
 export const anyRecords = fc.uniqueArray(anyRecord, { maxLength: 5, selector: ({ cluster }) => cluster });
 
 /** Records in another order, some of them twice. */
-export const shuffledWithDuplicates = (records: readonly ExportRecord[]): fc.Arbitrary<ExportRecord[]> =>
+export const shuffledWithDuplicates = (records: readonly ClusterExport[]): fc.Arbitrary<ClusterExport[]> =>
   fc
     .array(fc.constantFrom(...records), { maxLength: records.length === 0 ? 0 : 5 })
     .chain((more) => fc.shuffledSubarray([...records, ...more], { minLength: records.length + more.length }));

@@ -5,7 +5,7 @@ import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpoint
 import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import type { ExportRecord, MemberFacts } from '../record.ts';
+import type { ClusterExport, MemberFacts } from '../record.ts';
 
 /** The service of all tests that need no other. */
 export const web = { namespace: 'shop', name: 'web' };
@@ -65,14 +65,14 @@ export const currentExport = (metadata: ObjectMeta = {}, spec: ServiceExport['sp
   spec: spec ?? {},
 });
 
-export interface RecordSettings extends Partial<Omit<ExportRecord, 'cluster'>> {
+export interface RecordSettings extends Partial<Omit<ClusterExport, 'cluster'>> {
   readonly spec?: Partial<ServiceSpec>;
   /** Day of January 2026 on which it was exported. */
   readonly day?: number;
 }
 
 /** What a cluster exports: both shapes, the Service and one slice. */
-export function record(cluster: string, { spec, day = 1, ...rest }: RecordSettings = {}): ExportRecord {
+export function record(cluster: string, { spec, day = 1, ...rest }: RecordSettings = {}): ClusterExport {
   const creationTimestamp = `2026-01-${String(day).padStart(2, '0')}T00:00:00Z`;
   return {
     cluster,

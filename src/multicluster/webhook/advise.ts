@@ -7,30 +7,30 @@ import type { Services } from '../sync/services.ts';
 import type { ExportReview } from './review.ts';
 import { createWarnings, dryRunWarnings } from './warnings.ts';
 
-/** What is known of the set. */
-export interface Known {
+/** The state of the cluster set. */
+export interface SetState {
   readonly services: Services;
-  /** Members that take part. */
+  /** Participating members. */
   readonly members: readonly Member[];
   readonly seedPolicy: SeedPolicy;
   readonly now: string;
 }
 
-/** What the author of an export in a cluster should know; nothing if the cluster is not of the set. */
-export function advise(review: ExportReview, cluster: string, known: Known): readonly string[] {
-  const member = known.members.find(({ id }) => id === cluster);
+/** Warnings for the author of an export; none if the cluster is not a member of the set. */
+export function advise(review: ExportReview, cluster: string, set: SetState): readonly string[] {
+  const member = set.members.find(({ id }) => id === cluster);
   if (member === undefined || review.operation !== 'CREATE') return [];
   const { dryRun } = review;
-  if (!member.isReady) return dryRun ? [`plan: cluster ${cluster} has not been read yet, ask again in a moment`] : [];
+  if (!member.isReady) return dryRun ? [`plan: cluster ${cluster} has not been read yet, try again in a moment`] : [];
   const key = keyFor(review);
   if (member.isExported(key))
     return dryRun ? [`plan: ${textOf(review)} is exported already, nothing would change`] : [];
-  const { services, ...set } = known;
+  const { services, ...rest } = set;
   const plan = planChange(
     key,
     { verb: 'export', member },
-    { ...set, merged: services.get(key), rules: services.rules },
+    { ...rest, merged: services.get(key), rules: services.rules },
   );
-  services.delete(key); // unless others export it, it was only asked about
+  services.delete(key); // removes the merged service again unless another cluster exports it
   return dryRun ? dryRunWarnings(plan, cluster) : createWarnings(plan, cluster);
 }

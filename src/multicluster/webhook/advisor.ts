@@ -3,62 +3,62 @@ import { messageOf } from '../../api/error-message.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { Member } from '../member/member.ts';
-import type { Known } from './advise.ts';
+import type { SetState } from './advise.ts';
 import { advise } from './advise.ts';
 import type { WebhookOptions } from './webhook.ts';
 import { ExportWebhook } from './webhook.ts';
 
 export interface AdvisorOptions {
   readonly webhook: WebhookOptions;
-  readonly known: () => Known;
+  readonly set: () => SetState;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told once if it cannot listen. */
+  /** Called once if it cannot listen. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often members are told again: a server may have refused it, or somebody deleted what it was told. */
+/** How often the configuration in members is checked: a server may have rejected it, or it was deleted. */
 const minuteMs = 60_000;
 
-/** How often it looks whether its certificate was renewed, in turns of telling. */
-const renewTurns = 24 * 60;
+/** How often a renewed certificate is loaded, in checks. */
+const checksPerRenewal = 24 * 60;
 
-/** The webhook of a set, from its start to its end: answers, and tells members where it is. */
+/** Runs the export webhook and registers it in all members. */
 export class Advisor implements AsyncDisposable {
   readonly #options: AdvisorOptions;
   readonly #webhook: Promise<ExportWebhook>;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  /** Member → the term in which it was told: who no longer leads tells nobody anything else. */
-  readonly #told = new WeakMap<Member, AbortSignal>();
-  /** Member → why it could not be told last. */
-  readonly #refused = new WeakMap<Member, string>();
+  /** Member → the term in which it was registered: only the leader registers. */
+  readonly #registered = new WeakMap<Member, AbortSignal>();
+  /** Member → the last error. */
+  readonly #errors = new WeakMap<Member, string>();
 
   constructor(options: AdvisorOptions) {
     this.#options = options;
-    this.#webhook = ExportWebhook.start(options.webhook, (review, cluster) => advise(review, cluster, options.known()));
+    this.#webhook = ExportWebhook.start(options.webhook, (review, cluster) => advise(review, cluster, options.set()));
     this.#running = this.#run().catch((error: unknown) => options.onFailure(error));
   }
 
-  /** Tells a member that takes part where to ask, and one that leaves to stop. Never rejects: it is only advice. */
-  async introduce(member: Member, signal: AbortSignal): Promise<void> {
+  /** Registers the webhook in a participating member, or removes it from one that leaves. Never rejects: warnings are optional. */
+  async register(member: Member, signal: AbortSignal): Promise<void> {
     try {
-      await (await this.#webhook).introduce(member, signal);
-      this.#refused.delete(member);
+      await (await this.#webhook).register(member, signal);
+      this.#errors.delete(member);
     } catch (error) {
       if (signal.aborted) return;
-      const isNews = this.#refused.get(member) !== messageOf(error);
-      this.#refused.set(member, messageOf(error));
-      const text = 'webhook not registered, will try again: exports there go on without advice';
-      this.#options.log[isNews ? 'warn' : 'debug']({ cluster: member.id, err: error }, text);
+      const isNew = this.#errors.get(member) !== messageOf(error);
+      this.#errors.set(member, messageOf(error));
+      const text = 'registering the webhook failed, retrying: exports there get no warnings';
+      this.#options.log[isNew ? 'warn' : 'debug']({ cluster: member.id, err: error }, text);
     }
-    this.#told.set(member, signal);
+    this.#registered.set(member, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    const webhook = await this.#webhook.catch(() => undefined); // it never listened
+    const webhook = await this.#webhook.catch(() => undefined); // it failed to listen
     await webhook?.[Symbol.asyncDispose]();
   }
 
@@ -69,19 +69,19 @@ export class Advisor implements AsyncDisposable {
       clock,
       webhook: { checkMs = minuteMs },
     } = this.#options;
-    for (let turn = 1; ; turn++) {
+    for (let check = 1; ; check++) {
       await sleep(clock, checkMs, signal);
       if (signal.aborted) return;
-      if (turn % renewTurns === 0) await webhook.renew().catch(() => undefined); // tomorrow, then
-      await this.#tellAgain();
+      if (check % checksPerRenewal === 0) await webhook.renew().catch(() => undefined); // retried tomorrow
+      await this.#registerAgain();
     }
   }
 
-  async #tellAgain(): Promise<void> {
-    const told = this.#options.known().members.flatMap((member) => {
-      const term = this.#told.get(member);
+  async #registerAgain(): Promise<void> {
+    const registered = this.#options.set().members.flatMap((member) => {
+      const term = this.#registered.get(member);
       return term === undefined || term.aborted ? [] : [{ member, term }];
     });
-    await Promise.all(told.map(({ member, term }) => this.introduce(member, term)));
+    await Promise.all(registered.map(({ member, term }) => this.register(member, term)));
   }
 }

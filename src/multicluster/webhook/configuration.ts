@@ -1,21 +1,21 @@
 import type { ValidatingWebhookConfiguration } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
-import { managedBy, objectManagedByLabel } from '../project/marks.ts';
+import { managedBy, objectManagedByLabel } from '../project/labels.ts';
 
-/** What the configuration is called in every member; rights are given for this name. */
+/** The name of the configuration in every member; RBAC rules contain it. */
 export const configurationName = 'fairlead-multicluster';
 
-/** Nobody waits longer for advice. */
+/** How long an API server waits for warnings. */
 const timeoutSeconds = 3;
 
-/** What makes the server of a member ask about exports, and go on without an answer. */
+/** The configuration that sends exports of a member to the webhook, and ignores failures. */
 export function configurationOf({
   url,
   ca,
 }: {
   readonly url: string;
-  /** The authorities that its certificate is signed by, PEM. */
+  /** The certificate authorities of the webhook, PEM. */
   readonly ca: string;
 }): ValidatingWebhookConfiguration {
   const exportKinds = [superclusterExportKind, serviceExportKind, serviceExportAlphaKind];
@@ -33,7 +33,7 @@ export function configurationOf({
           scope: 'Namespaced' as const,
         })),
         failurePolicy: 'Ignore',
-        matchPolicy: 'Exact', // every version is named
+        matchPolicy: 'Exact', // the rules list all versions
         sideEffects: 'None',
         timeoutSeconds,
         admissionReviewVersions: ['v1'],

@@ -1,14 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
- * The paths of the webhook: one for each cluster, with a part that nobody can guess and that is new at every start. The
- * webhook configuration gives it to the API server of that cluster, so a caller without it is not an API server of the
- * set.
+ * The paths of the webhook: one for each cluster, with a secret that is new at every start. The webhook configuration passes it to
+ * the API server of that cluster, which authenticates it as a member of the set.
  */
 export class Paths {
   readonly #key = randomBytes(32);
 
-  /** Where the API server of `cluster` sends its reviews. */
+  /** The path for the API server of `cluster`. */
   pathOf(cluster: string): string {
     return `/exports/${cluster}/${this.#secretOf(cluster).toString('base64url')}`;
   }

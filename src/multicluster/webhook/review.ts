@@ -1,8 +1,8 @@
-// AdmissionReview v1 as far as it is about exports: the question, and the answer, which is always yes.
+// AdmissionReview v1 for exports. The response always allows.
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ServiceKey } from '../record.ts';
 
-/** Somebody creates an export. */
+/** The creation of an export. */
 export interface ExportReview extends ServiceKey {
   readonly uid: string;
   readonly apiVersion: string;
@@ -10,18 +10,18 @@ export interface ExportReview extends ServiceKey {
   readonly dryRun: boolean;
 }
 
-/** Reads a question; undefined: it is none. */
+/** Parses a request; undefined: it is invalid. */
 export function readReview(body: unknown): ExportReview | undefined {
   if (!isJsonObject(body) || body['kind'] !== 'AdmissionReview' || !isJsonObject(body['request'])) return undefined;
   const { apiVersion, request } = body;
   const { uid, operation, namespace, name, dryRun } = request;
-  const words = [apiVersion, uid, operation, namespace, name];
-  if (!words.every((word) => typeof word === 'string')) return undefined;
-  const [version = '', id = '', verb = '', space = '', called = ''] = words;
+  const fields = [apiVersion, uid, operation, namespace, name];
+  if (!fields.every((field) => typeof field === 'string')) return undefined;
+  const [version = '', id = '', verb = '', space = '', called = ''] = fields;
   return { apiVersion: version, uid: id, operation: verb, namespace: space, name: called, dryRun: dryRun === true };
 }
 
-/** The answer: it may be made, and this is what to know. Nothing is refused here: access rules do that. */
+/** The response: allowed, with warnings. Rejecting exports is left to access rules. */
 export const allowed = ({ apiVersion, uid }: ExportReview, warnings: readonly string[]): object => ({
   kind: 'AdmissionReview',
   apiVersion,

@@ -1,20 +1,20 @@
-// A plan in lines that fit a warning each: kubectl prints them, and a header carries them.
+// Formats a plan as warnings, which API servers return in headers and kubectl prints.
 import { exportWarnings } from '../../api/kinds/multicluster/validate.ts';
 import type { ExporterReport } from '../explain/explain.ts';
 import { viewText } from '../explain/explain.ts';
 import type { ExportPlan, ImporterPlan } from '../explain/plan.ts';
 import { conflictText, listText } from '../merge/conflict.ts';
 
-/** More clusters than this are counted, not listed: a header has room for about sixteen lines. */
-const mostImporters = 8;
+/** Clusters that are listed; others are counted, because a response has room for about sixteen warnings. */
+const maxImporters = 8;
 
-/** What a dry run of an export in `cluster` is told: all that would happen. */
+/** The warnings for a dry run: everything that would happen. */
 export function dryRunWarnings(plan: ExportPlan, cluster: string): readonly string[] {
   const exporter = exporterIn(plan, cluster);
   if (exporter?.state === 'invalid') {
     return [...customary(plan), `plan: nothing would be exported: ${exporter.message ?? ''}`];
   }
-  const listed = plan.importers.slice(0, mostImporters);
+  const listed = plan.importers.slice(0, maxImporters);
   const left = plan.importers.length - listed.length;
   return [
     ...customary(plan),
@@ -28,18 +28,18 @@ export function dryRunWarnings(plan: ExportPlan, cluster: string): readonly stri
   ];
 }
 
-/** What the author of an export that is really made is told: only what they would not want. */
+/** The warnings for a creation: only unwanted effects. */
 export function createWarnings(plan: ExportPlan, cluster: string): readonly string[] {
   const { state, reason, message = '' } = exporterIn(plan, cluster) ?? {};
-  // A Service that comes after its export is nothing to talk about.
-  const isInVain = state === 'invalid' && reason !== 'NoService';
-  return [...customary(plan), ...(isInVain ? [`nothing is exported: ${message}`] : []), ...conflictLines(plan)];
+  // Creating the Service after its export is normal.
+  const isIneffective = state === 'invalid' && reason !== 'NoService';
+  return [...customary(plan), ...(isIneffective ? [`nothing is exported: ${message}`] : []), ...conflictLines(plan)];
 }
 
 const exporterIn = ({ after }: ExportPlan, cluster: string): ExporterReport | undefined =>
   after.exporters.find((each) => each.cluster === cluster);
 
-/** What Fairlead's own server says of every export (MCS-31); Kubernetes does not. Said twice, it is printed once. */
+/** The warnings that Fairlead's own server returns for every export (MCS-31); kubectl prints duplicates once. */
 const customary = ({ namespace, name }: ExportPlan): readonly string[] =>
   exportWarnings({ metadata: { namespace, name } }, undefined);
 

@@ -4,7 +4,7 @@ import { describe, suite, test } from 'node:test';
 import { plan, withExport } from '../explain/plan.ts';
 import type { ExportPlan } from '../explain/plan.ts';
 import { nothingThere } from '../project/testing/actual.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ClusterExport } from '../record.ts';
 import { http, member, record, service, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
 import { configurationOf } from './configuration.ts';
@@ -17,7 +17,7 @@ const importer = (id: string, namespaces?: ReadonlySet<string>) => ({
   actual: nothingThere,
   vipFor: () => vip,
 });
-const planned = (added: ExportRecord, before: readonly ExportRecord[] = [], ids = ['east', 'west']): ExportPlan =>
+const planned = (added: ClusterExport, before: readonly ClusterExport[] = [], ids = ['east', 'west']): ExportPlan =>
   plan(web, { before, after: withExport(before, added), members: ids.map((id) => importer(id)) });
 
 const east = record('east');
@@ -95,7 +95,7 @@ describe('F1 an export is told', () => {
     });
   }
 
-  test('of as many clusters as a header has room for', () => {
+  test('lists as many clusters as a response has room for', () => {
     const lines = dryRunWarnings(
       planned(
         record('west'),
@@ -109,7 +109,7 @@ describe('F1 an export is told', () => {
     assert.ok(lines.join('').length < 4096);
   });
 
-  test('MCS-31 that some namespaces are not for exporting, on servers that do not say so themselves', () => {
+  test('MCS-31 warns about namespaces that should not be exported', () => {
     const shared = { namespace: 'kube-system', name: 'web' };
     const given = plan(shared, { before: [], after: [], members: [] });
     assert.match(createWarnings(given, 'west')[0] ?? '', /^Services of namespace "kube-system" should not be exported/);
@@ -120,7 +120,7 @@ suite('an AdmissionReview', () => {
   const request = { uid: 'u', operation: 'CREATE', namespace: 'shop', name: 'web', dryRun: true };
   const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
 
-  test('is read and allowed, with warnings', () => {
+  test('parses a review and allows it with warnings', () => {
     const read = readReview(review);
     assert.ok(read);
     assert.deepEqual([read.namespace, read.name, read.dryRun], ['shop', 'web', true]);
@@ -136,7 +136,7 @@ suite('an AdmissionReview', () => {
   }
 });
 
-test('a server that is told to ask goes on without an answer, and asks soon enough', () => {
+test('configures a short timeout and ignores failures', () => {
   const [webhook] = configurationOf({ url: 'https://192.0.2.1:9443/exports/east', ca: 'CA' }).webhooks ?? [];
   assert.equal(webhook?.failurePolicy, 'Ignore');
   assert.equal(webhook.sideEffects, 'None');

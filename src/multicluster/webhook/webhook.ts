@@ -8,41 +8,41 @@ import { isDeepStrictEqual } from 'node:util';
 import { joinHostPort } from '../../api/addresses.ts';
 import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
 import type { Member } from '../member/member.ts';
-import { isOurs } from '../project/marks.ts';
+import { isOurs } from '../project/labels.ts';
 import { configurationName, configurationOf } from './configuration.ts';
 import { Paths } from './paths.ts';
 import type { ExportReview } from './review.ts';
 import { allowed, readReview } from './review.ts';
 
-/** What the webhook shows, PEM. */
+/** The certificate of the webhook, PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
-  /** Who signed it. */
+  /** Its certificate authorities. */
   readonly ca: string;
 }
 
 export interface WebhookOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** How the API servers of members reach it, without a path; undefined: where it listens. */
+  /** The URL for API servers of members, without a path; undefined: its listen address. */
   readonly url?: string | undefined;
-  /** Asked at the start, and once a day for another one that lasts longer. */
+  /** Called at the start, and once a day for a renewed one. */
   readonly certificate: () => Promise<Certificate>;
-  /** The authorities of client certificates, PEM; a client without one of theirs is refused. Default: none is required. */
+  /** The authorities of client certificates, PEM; other clients are rejected. Default: no client certificate is required. */
   readonly clientCa?: (() => Promise<string>) | undefined;
-  /** How often it is looked whether members still know of it; default a minute. */
+  /** How often the configuration in members is checked; default a minute. */
   readonly checkMs?: number | undefined;
 }
 
-/** What the author of an export in a cluster is told. */
+/** Returns the warnings for an export in a cluster. */
 export type Advise = (review: ExportReview, cluster: string) => readonly string[];
 
 /** An AdmissionReview of an export is a few kilobytes. */
 const maxBytes = 1024 * 1024;
 const requestMs = 10_000;
-const mostConnections = 64;
+const maxConnections = 64;
 
-/** Answers the API servers of members that ask what an export would do: POST to the path of the cluster. */
+/** Answers admission reviews of exports with warnings: POST to the path of the cluster. */
 export class ExportWebhook implements AsyncDisposable {
   readonly #options: WebhookOptions;
   readonly #paths: Paths;
@@ -63,7 +63,7 @@ export class ExportWebhook implements AsyncDisposable {
     this.#paths = paths;
   }
 
-  /** Resolves when it answers; rejects when it cannot listen. */
+  /** Resolves when it listens; rejects if it cannot. */
   static async start(options: WebhookOptions, advise: Advise): Promise<ExportWebhook> {
     const certificate = await options.certificate();
     const paths = new Paths();
@@ -77,10 +77,10 @@ export class ExportWebhook implements AsyncDisposable {
       (request, response) => {
         const cluster = request.method === 'POST' ? paths.clusterOf(request.url ?? '') : undefined;
         if (cluster === undefined) return refuse(response, 404);
-        void answer(request, response, (review) => advise(review, cluster)).catch(() => response.destroy()); // who asked has gone
+        void answer(request, response, (review) => advise(review, cluster)).catch(() => response.destroy()); // the client has disconnected
       },
     );
-    server.maxConnections = mostConnections;
+    server.maxConnections = maxConnections;
     server.listen(options.listen);
     await once(server, 'listening');
     server.on('error', () => undefined); // accepting fails when descriptors run out; the next attempt may not
@@ -88,16 +88,18 @@ export class ExportWebhook implements AsyncDisposable {
   }
 
   get address(): { readonly address: string; readonly port: number } {
-    return this.#server.address() as AddressInfo; // it listens at no pipe
+    return this.#server.address() as AddressInfo; // not a pipe
   }
 
-  /** Makes the server of a member ask here, or no longer if the member leaves. What somebody else wrote stays. */
-  async introduce(member: Member, signal: AbortSignal): Promise<void> {
+  /** Writes the webhook configuration of a member, or deletes it if the member leaves. One of another owner is not changed. */
+  async register(member: Member, signal: AbortSignal): Promise<void> {
     const { client } = member;
     const kind = validatingWebhookConfigurationKind;
     const found = await client.find(kind, { name: configurationName }, { signal });
     if (found !== undefined && !isOurs(found)) {
-      throw new Error(`ValidatingWebhookConfiguration ${configurationName} is somebody else's: rename or delete it`);
+      throw new Error(
+        `ValidatingWebhookConfiguration ${configurationName} belongs to another owner: rename or delete it`,
+      );
     }
     if (member.options.isLeaving === true) {
       if (found !== undefined) await client.delete(kind, { name: configurationName }, { signal });
@@ -109,7 +111,7 @@ export class ExportWebhook implements AsyncDisposable {
       await client.update(kind, { ...found, webhooks: wanted.webhooks ?? [] }, { signal });
   }
 
-  /** Shows another certificate from now on, if there is one; members are to be told then. */
+  /** Loads a renewed certificate, if there is one; the configuration in members has to be updated afterwards. */
   async renew(): Promise<void> {
     const next = await this.#options.certificate();
     if (next.cert === this.#certificate.cert && this.#options.clientCa === undefined) return;
@@ -120,7 +122,7 @@ export class ExportWebhook implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    this.#server.closeAllConnections(); // an answer takes a millisecond, and without it exports go on
+    this.#server.closeAllConnections(); // responses take a millisecond, and exports proceed without them
     await closed;
   }
 
@@ -130,15 +132,15 @@ export class ExportWebhook implements AsyncDisposable {
   }
 }
 
-/** Whether a server that was told `wanted` and filled in the rest would keep `found`. */
+/** Whether `found` is `wanted` with the server's defaults. */
 function isSame(found: Registered, wanted: Registered): boolean {
   const filled = validatingWebhookConfigurationKind.applyDefaults(wanted);
-  return isDeepStrictEqual(found.webhooks, filled.webhooks); // servers order fields as they like
+  return isDeepStrictEqual(found.webhooks, filled.webhooks); // the order of fields does not matter
 }
 
 type Registered = ReturnType<typeof configurationOf>;
 
-/** What a TLS server is made of. */
+/** The TLS options of the server. */
 async function secureContext(
   { clientCa }: WebhookOptions,
   { cert, key }: Certificate,
@@ -174,6 +176,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // no question
+    return undefined; // not JSON
   }
 }

@@ -88,7 +88,7 @@ export function settle(merged: Merged, target: Target): Settled {
   const writes: Write[] = [];
   for (let round = 0; round < 6; round++) {
     const desired = project(merged, { ...target, actual });
-    const last = diff(desired, actual, { now, ...(target.memory && { memory: target.memory }) });
+    const last = diff(desired, actual, { now, ...(target.mirrors && { mirrors: target.mirrors }) });
     actual = afterWrites(actual, last.writes);
     writes.push(...last.writes);
     if (!last.isPartial) return { actual, desired, last, writes };
