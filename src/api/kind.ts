@@ -52,6 +52,8 @@ export interface DeletionStrategy<T extends ApiObject = ApiObject> {
   readonly protection?: string;
   /** Kinds whose object of the same namespace and name is deleted in the same commit. */
   readonly cascadesTo?: readonly Kind[];
+  /** Without a propagation policy, dependents are orphaned. */
+  readonly orphansByDefault?: true;
   /** Finalizers outside metadata. */
   finalizers?(object: T): readonly string[];
   /** Graceful deletion: the seconds the object may take to shut down, where the client requested so many; 0: none. */

@@ -91,9 +91,22 @@ suite('warnings of kinds', () => {
     test(warning, async () => {
       await using server = await testServer();
       const { warnings } = await server.ask('POST', url, { body });
-      assert.deepEqual(warnings, [`299 - ${JSON.stringify(warning)}`]);
+      assert.ok(warnings.includes(`299 - ${JSON.stringify(warning)}`), warnings.join());
     });
   }
+
+  test('a kind that nothing acts on warns on creation only', async () => {
+    await using server = await testServer();
+    const url = inDefault('batch/v1', 'cronjobs');
+    const template = { spec: { containers: [container], restartPolicy: 'Never' } };
+    const body = { metadata: { name: 'a' }, spec: { schedule: '@daily', jobTemplate: { spec: { template } } } };
+    const { warnings } = await server.ask('POST', url, { body });
+    assert.deepEqual(warnings, [
+      '299 - "Fairlead stores the CronJob and has no controller for it: no Jobs are created"',
+    ]);
+    const patch = { type: 'application/merge-patch+json', body: { spec: { suspend: true } } };
+    assert.deepEqual((await server.ask('PATCH', `${url}/a`, patch)).warnings, []);
+  });
 
   test('warns about the format of an address in the status of an Ingress', async () => {
     await using server = await testServer();
@@ -105,6 +118,33 @@ suite('warnings of kinds', () => {
       body: { status: { loadBalancer: { ingress: [{ ip: '01.2.3.4' }] } } },
     });
     assert.match(warnings[0] ?? '', /status\.loadBalancer\.ingress\[0\]: non-standard IP address/);
+  });
+});
+
+suite('deletion of kinds', () => {
+  const url = inDefault('batch/v1', 'jobs');
+  const template = { spec: { containers: [container], restartPolicy: 'Never' } };
+  const rows: readonly (readonly [options: object, finalizers: readonly string[] | undefined])[] = [
+    [{}, ['orphan']],
+    [{ propagationPolicy: 'Background' }, undefined],
+    [{ propagationPolicy: 'Foreground' }, ['foregroundDeletion']],
+  ];
+  for (const [options, finalizers] of rows) {
+    test(`of a Job with ${JSON.stringify(options)}`, async () => {
+      await using server = await testServer();
+      await server.ask('POST', url, { body: { metadata: { name: 'a' }, spec: { template } } });
+      const { body } = await server.ask('DELETE', `${url}/a`, { body: options });
+      assert.deepEqual(body.metadata?.finalizers, finalizers);
+    });
+  }
+
+  test('system priority classes cannot be deleted', async () => {
+    await using server = await testServer();
+    const { body } = await server.ask('DELETE', '/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical');
+    assert.equal(
+      body.message,
+      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
+    );
   });
 });
 

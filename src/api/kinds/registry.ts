@@ -5,6 +5,7 @@ import type { ApiObject } from '../metadata.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
+import { controllerRevisionKind } from './apps/controllerrevision/kind.ts';
 import { daemonSetKind } from './apps/daemonset/kind.ts';
 import { deploymentKind } from './apps/deployment/kind.ts';
 import { replicaSetKind } from './apps/replicaset/kind.ts';
@@ -15,6 +16,8 @@ import { localSubjectAccessReviewKind } from './authorization/localsubjectaccess
 import { selfSubjectAccessReviewKind } from './authorization/selfsubjectaccessreview/kind.ts';
 import { selfSubjectRulesReviewKind } from './authorization/selfsubjectrulesreview/kind.ts';
 import { subjectAccessReviewKind } from './authorization/subjectaccessreview/kind.ts';
+import { cronJobKind } from './batch/cronjob/kind.ts';
+import { jobKind } from './batch/job/kind.ts';
 import { leaseKind } from './coordination/lease/kind.ts';
 import { configMapKind } from './core/configmap/kind.ts';
 import { endpointsKind } from './core/endpoints/kind.ts';
@@ -24,6 +27,7 @@ import { namespaceKind } from './core/namespace/kind.ts';
 import { nodeKind } from './core/node/kind.ts';
 import { podKind } from './core/pod/kind.ts';
 import { podTemplateKind } from './core/podtemplate/kind.ts';
+import { replicationControllerKind } from './core/replicationcontroller/kind.ts';
 import { resourceQuotaKind } from './core/resourcequota/kind.ts';
 import { secretKind } from './core/secret/kind.ts';
 import { serviceKind } from './core/service/kind.ts';
@@ -38,6 +42,7 @@ import { importedServiceKind } from './multicluster/supercluster/import.ts';
 import { ingressKind } from './networking/ingress/kind.ts';
 import { ingressClassKind } from './networking/ingressclass/kind.ts';
 import { ipAddressKind } from './networking/ipaddress/kind.ts';
+import { networkPolicyKind } from './networking/networkpolicy/kind.ts';
 import { serviceCidrKind } from './networking/servicecidr/kind.ts';
 import { runtimeClassKind } from './node/runtimeclass/kind.ts';
 import { clusterRoleKind } from './rbac/clusterrole/kind.ts';
@@ -59,12 +64,14 @@ export const kinds: readonly Kind[] = [
   secretKind,
   serviceAccountKind,
   podTemplateKind,
+  replicationControllerKind,
   resourceQuotaKind,
   limitRangeKind,
   deploymentKind,
   replicaSetKind,
   statefulSetKind,
   daemonSetKind,
+  controllerRevisionKind,
   eventsEventKind,
   selfSubjectReviewKind,
   tokenReviewKind,
@@ -72,6 +79,8 @@ export const kinds: readonly Kind[] = [
   selfSubjectAccessReviewKind,
   selfSubjectRulesReviewKind,
   subjectAccessReviewKind,
+  jobKind,
+  cronJobKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,
@@ -84,6 +93,7 @@ export const kinds: readonly Kind[] = [
   endpointSliceKind,
   ingressKind,
   ingressClassKind,
+  networkPolicyKind,
   ipAddressKind,
   serviceCidrKind,
   superclusterExportKind,

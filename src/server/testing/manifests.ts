@@ -9,6 +9,7 @@ const template = {
   metadata: { labels: { app: 'web' } },
   spec: { containers: [{ name: 'web', image: 'example.org/web:1' }] },
 };
+const jobTemplate = { ...template, spec: { ...template.spec, restartPolicy: 'Never' } };
 const workload = { selector: { matchLabels: { app: 'web' } }, template };
 const rule = { verbs: ['get'], apiGroups: [''], resources: ['services'] };
 const binding = { subjects: [{ kind: 'User', name: 'alice' }] };
@@ -32,6 +33,10 @@ const contents: Readonly<Record<string, Content>> = {
   'apps/v1 ReplicaSet': { spec: workload },
   'apps/v1 StatefulSet': { spec: { ...workload, serviceName: 'web' } },
   'apps/v1 DaemonSet': { spec: workload },
+  'apps/v1 ControllerRevision': { data: { spec: { template } }, revision: 1 },
+  'v1 ReplicationController': { spec: { template } },
+  'batch/v1 Job': { spec: { template: jobTemplate } },
+  'batch/v1 CronJob': { spec: { schedule: '0 3 * * *', jobTemplate: { spec: { template: jobTemplate } } } },
   'events.k8s.io/v1 Event': {
     reason: 'Started',
     type: 'Normal',
@@ -61,6 +66,7 @@ const contents: Readonly<Record<string, Content>> = {
     },
   },
   'networking.k8s.io/v1 IngressClass': { spec: { controller: 'example.org/ingress' } },
+  'networking.k8s.io/v1 NetworkPolicy': { spec: { podSelector: {}, ingress: [{ ports: [{ port: 80 }] }] } },
   'networking.k8s.io/v1 IPAddress': {
     spec: { parentRef: { resource: 'services', namespace: 'default', name: 'web' } },
   },

@@ -100,7 +100,7 @@ interface Outcome {
 }
 
 function outcomeOf(context: ServerContext, kind: Kind, old: ApiObject, options: DeleteOptions): Outcome {
-  const finalizers = finalizersAfter(old.metadata.finalizers ?? [], options);
+  const finalizers = finalizersAfter(kind, old.metadata.finalizers ?? [], options);
   const { finalizers: _, ...kept } = old.metadata;
   const metadata = finalizers.length > 0 ? { ...kept, finalizers } : kept;
   const object = { ...old, metadata };
@@ -112,12 +112,20 @@ function outcomeOf(context: ServerContext, kind: Kind, old: ApiObject, options: 
 }
 
 /** Sets the finalizers of the garbage collector by the propagation policy; without one they are kept. */
-function finalizersAfter(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
+function finalizersAfter(kind: Kind, finalizers: readonly string[], options: DeleteOptions): readonly string[] {
   const { propagationPolicy, orphanDependents } = options;
-  const policy =
-    propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
-  if (policy === undefined || policy === '') return finalizers;
   const others = finalizers.filter((finalizer) => finalizer !== 'orphan' && finalizer !== 'foregroundDeletion');
+  const isUndecided = others.length === finalizers.length;
+  const policy =
+    propagationPolicy ??
+    (orphanDependents === undefined
+      ? kind.deletion.orphansByDefault === true && isUndecided
+        ? 'Orphan'
+        : undefined
+      : orphanDependents
+        ? 'Orphan'
+        : 'Background');
+  if (policy === undefined || policy === '') return finalizers;
   if (policy === 'Orphan') return [...others, 'orphan'];
   return policy === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
 }

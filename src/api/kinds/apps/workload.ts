@@ -107,11 +107,22 @@ export function negativeErrors(numbers: Readonly<Record<string, number | undefin
     .map(([path, value]) => invalidValue(path, value, 'must be greater than or equal to 0'));
 }
 
+/** The wide columns of objects with a Pod template: containers and images. */
+export function templateColumns<T extends ApiObject>(
+  templateOf: (object: T) => PodTemplateSpec | undefined,
+): readonly Column<T>[] {
+  const listed = (object: T, text: (container: TemplateContainer) => string): string =>
+    (templateOf(object)?.spec.containers ?? []).map(text).join(',');
+  return [
+    column('Containers', 'Names of the containers.', (object) => listed(object, ({ name }) => name), { wide: true }),
+    column('Images', 'Images of the containers.', (object) => listed(object, ({ image }) => image ?? ''), {
+      wide: true,
+    }),
+  ];
+}
+
 /** The wide columns of a workload: containers and images. */
-export const containerColumns: readonly Column<Workload>[] = [
-  column('Containers', 'Names of the containers.', ({ spec }) => listed(spec, ({ name }) => name), { wide: true }),
-  column('Images', 'Images of the containers.', ({ spec }) => listed(spec, ({ image }) => image ?? ''), { wide: true }),
-];
+export const containerColumns = templateColumns<Workload>(({ spec }) => spec.template);
 
 /** The wide column with the selector of a workload. */
 export const selectorColumn: Column<Workload> = column(
@@ -123,15 +134,18 @@ export const selectorColumn: Column<Workload> = column(
 
 type TemplateContainer = NonNullable<PodTemplateSpec['spec']['containers']>[number];
 
-const listed = ({ template }: WorkloadSpec, text: (container: TemplateContainer) => string): string =>
-  (template.spec.containers ?? []).map(text).join(',');
+/**
+ * The conditions of DaemonSets, ReplicaSets, StatefulSets and ReplicationControllers. Conditions of a Deployment have one
+ * more field.
+ */
+export const workloadConditions = (
+  number: number,
+  kind: 'DaemonSet' | 'ReplicaSet' | 'StatefulSet' | 'ReplicationController',
+  group: 'apps' | 'core' = 'apps',
+) => optional(number, listMap(conditionOf(kind, group), ['type'], { mergeKey: 'type' }), `State of the ${kind}.`);
 
-/** The conditions of DaemonSets, ReplicaSets and StatefulSets. Conditions of a Deployment have one more field. */
-export const workloadConditions = (number: number, kind: 'DaemonSet' | 'ReplicaSet' | 'StatefulSet') =>
-  optional(number, listMap(conditionOf(kind), ['type'], { mergeKey: 'type' }), `State of the ${kind}.`);
-
-const conditionOf = (kind: string) =>
-  struct(`io.k8s.api.apps.v1.${kind}Condition`, `One aspect of a ${kind}’s state.`, {
+const conditionOf = (kind: string, group: string) =>
+  struct(`io.k8s.api.${group}.v1.${kind}Condition`, `One aspect of a ${kind}’s state.`, {
     type: always(1, string, 'Type of the condition.', { required: true }),
     status: always(2, string, 'True, False or Unknown.', { required: true }),
     lastTransitionTime: always(3, time, 'When the status last changed.'),

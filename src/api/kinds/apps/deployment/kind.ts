@@ -27,6 +27,7 @@ export const deploymentKind = defineKind<Deployment>({
   schema: deployment,
   hasStatus: true,
   generation: 'spec',
+  withoutController: 'no Pods are created',
   columns: [
     nameColumn,
     column(

@@ -53,6 +53,8 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   schema: replicaSet,
   hasStatus: true,
   generation: 'spec',
+  withoutController: 'no Pods are created',
+  selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   columns: [
     nameColumn,
     column('Desired', 'Desired number of Pods.', ({ spec }) => spec.replicas ?? 0, { type: 'integer' }),

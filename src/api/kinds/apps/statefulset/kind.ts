@@ -22,6 +22,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
   schema: statefulSet,
   hasStatus: true,
   generation: 'spec',
+  withoutController: 'no Pods are created',
   columns: [
     nameColumn,
     column(

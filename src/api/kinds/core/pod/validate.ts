@@ -11,6 +11,9 @@ import { containerErrors } from './validate-container.ts';
 export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
   ...validateLabels(`${path}.labels`, metadata.labels),
   ...podSpecErrors(spec, `${path}.spec`),
+  ...((spec.ephemeralContainers ?? []).length === 0
+    ? []
+    : [forbiddenField(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
 ];
 
 /** Validation errors of a Pod's spec at `path`. */
