@@ -66,10 +66,30 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<Cluste
 }
 
 /** The names of all contexts in kubeconfig files, in their order. Throws a KubeconfigError if there is no file. */
-export async function contextNames(paths: readonly string[]): Promise<readonly string[]> {
+export const contextNames = async (paths: readonly string[]): Promise<readonly string[]> =>
+  namesIn(await readFiles(paths));
+
+const namesIn = (files: readonly ConfigFile[]): readonly string[] => [
+  ...new Set(files.flatMap(({ contexts }) => [...contexts.keys()])),
+];
+
+/** The names of the contexts, one for each cluster: the current one, or the first. */
+export async function contextOfEachCluster(paths: readonly string[]): Promise<readonly string[]> {
+  const files = await readFiles(paths);
+  const current = currentIn(files);
+  const byCluster = Map.groupBy(namesIn(files), (name) =>
+    textOf(find(files, 'contexts', name, `context "${name}"`).entry, 'cluster'),
+  );
+  return Array.from(byCluster.values(), (own) => own.find((name) => name === current) ?? own[0] ?? '');
+}
+
+const currentIn = (files: readonly ConfigFile[]): string | undefined =>
+  files.map(({ currentContext }) => currentContext).find((context) => context !== '');
+
+async function readFiles(paths: readonly string[]): Promise<readonly ConfigFile[]> {
   const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
   if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
-  return [...new Set(files.flatMap(({ contexts }) => [...contexts.keys()]))];
+  return files;
 }
 
 /** A context with its cluster and user. */
@@ -83,9 +103,8 @@ interface Context {
 }
 
 async function readContext({ paths, context: wanted }: KubeconfigOptions): Promise<Context> {
-  const files = (await Promise.all(paths.map(readConfig))).filter((file) => file !== undefined);
-  if (files.length === 0) throw new KubeconfigError(`there is no kubeconfig at ${paths.join(' or ')}`);
-  const name = wanted ?? files.map(({ currentContext }) => currentContext).find((current) => current !== '');
+  const files = await readFiles(paths);
+  const name = wanted ?? currentIn(files);
   if (name === undefined) throw new KubeconfigError(`no context is current in ${paths.join(', ')}: name one`);
   const { entry } = find(files, 'contexts', name, `context "${name}"`);
   const clusterName = textOf(entry, 'cluster') ?? '';
@@ -158,7 +177,8 @@ function parseConfig(content: string, path: string): ConfigFile {
     const items = Array.isArray(document[name]) ? document[name].filter(isRecord) : [];
     const named = items.map((item) => [String(item['name']), recordOf(item[field])] as const);
     // The first of two entries with the same name wins, as between files.
-    return new Map(named.toReversed().map(([key, entry]) => [key, { entry, directory }]));
+    const entries = new Map(named.toReversed().map(([key, entry]) => [key, { entry, directory }]));
+    return new Map([...entries].toReversed()); // in the order of the file
   };
   return {
     currentContext: textOf(document, 'current-context') ?? '',

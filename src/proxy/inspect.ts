@@ -36,10 +36,23 @@ export interface InspectedOwner {
   /** `Service shop/web`, `Import shop/web`. */
   readonly owner: string;
   /** Without routes that another owner has. */
-  readonly routes: readonly Route[];
+  readonly routes: readonly InspectedRoute[];
   /** Requests that are not met, each with the fix. */
   readonly problems: readonly string[];
   readonly explanation: Explanation;
+}
+
+/** A route, and why it is not served where that is known beforehand. */
+export interface InspectedRoute extends Route {
+  readonly unserved?: string;
+}
+
+export interface InspectOptions {
+  readonly signal?: AbortSignal;
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  /** The lowest port that the proxy may listen on; default: any. */
+  readonly minPort?: number;
 }
 
 /** All routes of a node. */
@@ -52,7 +65,7 @@ export interface Inspection {
 export async function inspect(
   client: Client,
   options: ProxyOptions,
-  { signal, namespace }: { readonly signal?: AbortSignal; readonly namespace?: string } = {},
+  { signal, namespace, minPort = 1 }: InspectOptions = {},
 ): Promise<Inspection> {
   const selection = { namespace, signal };
   const [services, slices, nodes, imported, imports, serviceCidrs] = await Promise.all([
@@ -77,8 +90,9 @@ export async function inspect(
   const isShown = (owner: string): boolean => namespace === undefined || owner.includes(` ${namespace}/`);
   const owners = Array.from(inputs).flatMap(([owner, input]) => {
     if (!isShown(owner)) return [];
-    const routes = routesByOwner.get(owner) ?? [];
-    return [{ owner, routes, problems: problemsOf(input, routes), explanation: why(input, routes) }];
+    const routes = (routesByOwner.get(owner) ?? []).map((route) => withPortCheck(route, minPort));
+    const served = routes.filter(({ unserved }) => unserved === undefined);
+    return [{ owner, routes, problems: problemsOf(input, routes), explanation: why(input, served) }];
   });
   const serviceByKey = byKey(services);
   return {
@@ -89,6 +103,9 @@ export async function inspect(
       .filter((conflict) => !isOfOneImport(conflict, (key) => serviceByKey.get(key))),
   };
 }
+
+const withPortCheck = (route: Route, minPort: number): InspectedRoute =>
+  route.port >= minPort ? route : { ...route, unserved: `port ${route.port} needs root or CAP_NET_BIND_SERVICE` };
 
 /** Objects of all namespaces, because they can claim an address of a displayed one; of one namespace if the rest is forbidden. */
 async function listAllNamespaces<T extends ApiObject>(

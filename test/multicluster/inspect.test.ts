@@ -82,7 +82,7 @@ test('why without a cluster looks from the first one in which a step is broken',
   await until('west has it', async () => (await west.imported('web')).length === 1);
   const ask = async (from?: string): Promise<readonly string[]> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-    return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: async () => undefined })).lines;
+    return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: () => undefined })).lines;
   };
   assert.equal((await ask())[0], 'looking from cluster east; pass --from ID for another one');
   assert.match((await ask('west'))[0] ?? '', /^ {2}ok +members /);

@@ -39,6 +39,19 @@ async function tryKubectl(network: NobodysNetwork, { process: { out } }: Fairlea
   assert.match(printed, /^NAME .*\nshop-1 +1\/1 +Running .*\nshop-2 +1\/1 +Running .*\n$/, err);
 }
 
+/** A port that may not be listened on is no warning at the start, and `proxy routes` says why it is not served. */
+async function tryRoutes({ within }: NobodysNetwork, { process: { err }, kubeconfig }: Fairlead): Promise<void> {
+  assert.equal(err, '', 'nothing to complain about');
+  const flags = ['proxy', 'routes', 'default/kubernetes', '--kubeconfig', kubeconfig];
+  await using routes = new FairleadProcess(flags, { within });
+  assert.equal(await routes.ended(), 0, routes.err);
+  assert.match(
+    routes.out,
+    /127\.64\.0\.1:443\/TCP {2}clusterIP {2}not served: port 443 needs root or CAP_NET_BIND_SERVICE/,
+  );
+  assert.match(routes.out, /^ {4}not used /m);
+}
+
 /** Types everything under each title, in a shell, until it prints what it must. */
 async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
   const blocks = out.split('    # ').slice(1);
@@ -79,6 +92,7 @@ test('what the demo says to try works for nobody, also after a restart and a sud
   await using last = await start();
   await tryAll(network, last);
   await tryKubectl(network, last);
+  await tryRoutes(network, last);
   await using elsewhere = await temporaryDirectory();
   await giveToNobody(elsewhere.path);
   const again = new FairleadProcess(['up', '--demo', '--port-base', '0', '--data-dir', elsewhere.path], { within });

@@ -213,12 +213,15 @@ describe('connections through fairlead up', { skip }, () => {
 
   test('what is routed can be asked for, and why', async () => {
     const env = { KUBECONFIG: fairlead.kubeconfig };
-    const flags = ['proxy', 'routes', 'default/kubernetes', '--proxy-mode', 'userspace', '--context', 'east'];
-    const { out, code } = await run(process.execPath, ['bin/fairlead.js', ...flags], { env });
+    const routes = (name: string) =>
+      run(process.execPath, ['bin/fairlead.js', 'proxy', 'routes', `default/${name}`, '--context', 'west'], { env });
+    await create('west', service('ports', { type: 'NodePort', ports: [{ port: 8000, nodePort: 30123 }] }));
+    assert.match((await routes('ports')).out, /^ {2}127\.0\.0\.2:30123\/TCP {2,}nodePort /m, 'as `up` serves it');
+    const { out, code } = await routes('kubernetes');
     assert.equal(code, 0);
     assert.match(
       out,
-      /^Service default\/kubernetes\n {2}127\.64\.0\.1:443\/TCP {2}clusterIP {2}→ 127\.0\.0\.1:\d+\n {4}used .* ready\n$/,
+      /^Service default\/kubernetes\n {2}127\.65\.0\.1:443\/TCP {2}clusterIP {2}→ 127\.0\.0\.1:\d+\n {4}used .* ready\n$/,
     );
   });
 });

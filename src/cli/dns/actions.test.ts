@@ -28,6 +28,7 @@ async function act(
     settings: new Map(),
     streams: { out: (text) => void (printed.out += text), err: (text) => void (printed.err += text) },
     connect: () => assert.fail('no cluster is needed'),
+    settingsInCluster: async () => ({ settings: new Map(), pid: undefined }),
     ...call,
   });
   return { ...printed, code };

@@ -70,6 +70,7 @@ export const part: Part = {
     const srvServiceNames = options.srvServiceNames && gates.enabled('SRVServiceName');
     return load({ ...options, srvServiceNames, listen: [dns] }, { clusterRanges: serviceCidrs });
   },
+  flagsInUp: ({ settings = new Map() }) => settings,
 };
 
 /** Whether one server can be both. Port 0 given twice is two ports. */

@@ -9,9 +9,10 @@ import { dnsOptionsOf } from './options.ts';
 const syncTimeoutMs = 30_000;
 
 /** `fairlead dns query NAME [TYPE]`: reads the cluster as the server does, and prints the answer with its sources. */
-export const query: PartAction['run'] = async ({ args, settings, streams, connect }) => {
+export const query: PartAction['run'] = async ({ args, streams, connect, settingsInCluster }) => {
   const [name = '', type = 'A'] = args;
   const question = questionOf(name, type);
+  const { settings } = await settingsInCluster();
   const options = dnsOptionsOf(settings);
   await using inspection = inspectDns(await connect(), options);
   const late = Promise.withResolvers<never>();

@@ -16,6 +16,7 @@ test('orphans lists the load balancers whose Service no longer exists, and chang
       settings: new Map(Object.entries(given).map(([name, value]) => [name, [value]])),
       streams: { out: (text) => void (printed += text), err: assert.fail },
       connect: async () => cluster.user,
+      settingsInCluster: () => assert.fail('the flags of the cluster are not needed'),
     });
     return `${printed}${code}`;
   };

@@ -18,8 +18,21 @@ describe('fairlead mcs', () => {
 
   test('where nothing was started, says how to name clusters of your own', async () => {
     const { code, err } = await fairlead('mcs', 'status', '--data-dir', directory);
-    assert.equal(code, 1);
-    assert.match(err, /has no certificates: .*; for clusters of your own pass --members FILE\n$/);
+    assert.equal(code, 2);
+    assert.match(err, /^fairlead: there is no kubeconfig at .*: pass --kubeconfig FILE or --members FILE, or start /);
+  });
+
+  test('reads every cluster of a kubeconfig once, and says which it used', async () => {
+    const file = join(directory, 'kubeconfig');
+    const clusters = ['east', 'west'].map((name) => ({ name, cluster: { server: 'https://127.0.0.1:1' } }));
+    const contexts = ['east', 'west', 'west-as-me'].map((name) => ({
+      name,
+      context: { cluster: name.slice(0, 4), user: 'me' },
+    }));
+    const users = [{ name: 'me', user: { token: 'secret' } }];
+    await writeFile(file, JSON.stringify({ clusters, contexts, users, 'current-context': 'west-as-me' }));
+    const { code, err } = await fairlead('mcs', 'list', '--kubeconfig', file);
+    assert.deepEqual({ code, err }, { code: 3, err: `using the contexts east, west-as-me of ${file}\n` });
   });
 
   test('a cluster that is no member is a mistake of who asks', async () => {

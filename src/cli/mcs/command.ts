@@ -1,23 +1,15 @@
-import { join as joinPath } from 'node:path';
-import { messageOf } from '../../api/error-message.ts';
-import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { takeSnapshot } from '../../multicluster/inspect.ts';
-import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
-import { Vips } from '../../multicluster/member/vips.ts';
-import { readIfPresent } from '../../server/pki/files.ts';
 import type { Action, Call, Command } from '../command.ts';
-import { FatalError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { conflictPolicies, membersFlag, mergeFlags } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, outputFlag, readFlag, textOf } from '../options/flags.ts';
 import { listOf, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
 import { rendered } from '../output.ts';
-import { defaultRanges } from '../up/ranges.ts';
-import type { State } from '../up/state.ts';
-import { clustersOf, dataDirFlag, dataDirOf } from '../up/stored-clusters.ts';
-import { connectTo, entriesOf } from './entries.ts';
-import { readMembers } from './follow-members.ts';
+import { dataDirFlag } from '../up/stored-clusters.ts';
+import type { ClusterSet } from './cluster-set.ts';
+import { findSet } from './cluster-set.ts';
 import { join, leave, list } from './membership.ts';
 import type { Shown } from './show.ts';
 import { showExplanation, showPlan, showWhy } from './show.ts';
@@ -25,8 +17,14 @@ import { showStatus } from './status.ts';
 
 /** The flags of actions that read the clusters of the set. */
 const readFlags: readonly Flag[] = [
-  { ...membersFlag, default: 'the clusters of a running `fairlead up`' },
-  { ...dataDirFlag, description: 'data directory of that `fairlead up`' },
+  { ...membersFlag, default: 'the contexts of --kubeconfig' },
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    description: 'kubeconfig with a context for each member, named like it',
+    default: '$KUBECONFIG, a `fairlead up` that runs in this directory, or ~/.kube/config',
+  },
+  { ...dataDirFlag, description: 'data directory of a `fairlead up` whose clusters are the members', default: 'none' },
   ...mergeFlags.map((flag) => ({ ...flag, description: `${flag.description}; as for \`fairlead multicluster\`` })),
   outputFlag,
 ];
@@ -47,21 +45,23 @@ const reading = (
     exitCode,
     ...action
   }: Omit<Action, 'run' | 'flags'> & { readonly flags?: readonly Flag[]; readonly exitCode: ExitCode },
-  show: (snapshot: Snapshot, call: Call) => Shown | Promise<Shown>,
+  show: (snapshot: Snapshot, call: Call, set: ClusterSet) => Shown | Promise<Shown>,
 ): Action => ({
   ...action,
   flags: [...flags, ...readFlags],
   async run(call) {
     const { settings, streams } = call;
+    const set = await findSet(settings);
+    if (set.source !== undefined) streams.err(`using ${set.source}\n`);
     await using snapshot = await takeSnapshot(
-      await entries(settings),
+      set.entries,
       {
         seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
         deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
       },
       (ids) => streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
     );
-    const shown = await show(snapshot, call);
+    const shown = await show(snapshot, call, set);
     streams.out(await rendered(settings, shown.value, () => shown.lines));
     return exitCode(shown, snapshot);
   },
@@ -227,44 +227,17 @@ export const command: Command = {
         ],
         exitCode: isWell,
       },
-      async (snapshot, { args: [key = ''], settings }) => {
+      async (snapshot, { args: [key = ''], settings }, set) => {
         const from = textOf(settings, 'from');
         const dns = textOf(settings, 'dns');
         if (dns !== undefined && from === undefined)
           throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
         const shape = (textOf(settings, 'zone') ?? 'supercluster') === 'supercluster' ? 'seed' : 'current';
-        const dnsOfCluster = async (cluster: string): Promise<string | undefined> =>
-          dns ?? (settings.has('members') ? undefined : await dnsOf(dataDirOf(settings), cluster));
-        return showWhy(snapshot, keyOf(key), { from, shape, dnsOf: dnsOfCluster });
+        return showWhy(snapshot, keyOf(key), { from, shape, dnsOf: (cluster) => dns ?? set.dnsOf(cluster) });
       },
     ),
   },
 };
-
-/** The members of the file, or the clusters of `up`, whose ranges follow from their order. */
-async function entries(settings: Settings): Promise<readonly MemberEntry[]> {
-  const members = textOf(settings, 'members');
-  const dataDir = dataDirOf(settings);
-  if (members !== undefined) return entriesOf(await readMembers(members), members);
-  const kubeconfig = joinPath(dataDir, 'kubeconfig');
-  const clusters = await clustersOf(dataDir).catch((cause: unknown) => {
-    throw new FatalError(`${messageOf(cause)}; for clusters of your own pass --members FILE`, { cause });
-  });
-  return clusters.map(({ name }, index): MemberEntry => ({
-    id: name,
-    connect: () => connectTo({ kubeconfig: 'kubeconfig', context: name }, kubeconfig),
-    vips: new Vips([defaultRanges(index).supercluster]),
-    policy: { endpointRanges: endpointRangesOf(['0.0.0.0/0', '::/0']) },
-  }));
-}
-
-async function dnsOf(dataDir: string, cluster: string): Promise<string | undefined> {
-  const text = await readIfPresent(joinPath(dataDir, 'state.json'));
-  if (text === undefined) return undefined;
-  const { clusters } = JSON.parse(text) as State; // as `up` writes it
-  const dns = clusters.find(({ name }) => name === cluster)?.dns;
-  return dns === undefined ? undefined : `${dns.address}:${dns.port}`;
-}
 
 function membersFileOf(settings: Settings): string {
   const members = textOf(settings, 'members');

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, resolve } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
+import type { KubeconfigOptions } from '../../client/kubeconfig.ts';
 import { kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { retrying } from '../../client/retry.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
@@ -43,11 +44,17 @@ const policyOf = (member: FileMember): MemberEntry['policy'] => ({
 
 /** A client of the cluster that a member names. */
 export function connectTo({ kubeconfig, context }: Pick<FileMember, 'kubeconfig' | 'context'>, path: string): Client {
-  const env = process.env;
   const paths =
-    kubeconfig === undefined ? kubeconfigPaths(env, homedir(), delimiter) : [resolve(dirname(path), kubeconfig)];
+    kubeconfig === undefined
+      ? kubeconfigPaths(process.env, homedir(), delimiter)
+      : [resolve(dirname(path), kubeconfig)];
+  return clientOf({ paths, context });
+}
+
+/** A client of a context. The files are read when it is first used. */
+export function clientOf({ paths, context }: Pick<KubeconfigOptions, 'paths' | 'context'>): Client {
   const open = lazyTransport(async () => {
-    const access = await readKubeconfig({ paths, context, env });
+    const access = await readKubeconfig({ paths, context, env: process.env });
     return overHttps(access, { userAgent: `fairlead-multicluster/${version}` });
   });
   return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });

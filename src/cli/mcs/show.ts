@@ -77,7 +77,7 @@ export interface WhyQuestion {
   readonly from?: string | undefined;
   readonly shape: Shape;
   /** Cluster → its DNS server, as `address:port`. */
-  readonly dnsOf: (cluster: string) => Promise<string | undefined>;
+  readonly dnsOf: (cluster: string) => string | undefined;
 }
 
 /** Why a service is missing in a cluster. */
@@ -87,7 +87,7 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf
   const members = from === undefined ? candidates : [memberOf(snapshot, from)];
   const walks = await Promise.all(
     members.map(async (member) => {
-      const dns = await dnsOf(member.id);
+      const dns = dnsOf(member.id);
       return why({
         merged: snapshot.merged(key),
         shape,

@@ -42,7 +42,7 @@ describe('which cluster', () => {
       [
         { kubeconfig: file, context: 'north' },
         {},
-        'there is no context "north"; there is west, east: pass --context NAME',
+        'there is no context "north"; there is east, west: pass --context NAME',
       ],
       [{ kubeconfig: '' }, {}, 'invalid argument "" for "--kubeconfig" flag: expected a path'],
     ];

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { messageOf } from '../../api/error-message.ts';
 import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
 import { inCluster, kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
@@ -8,7 +8,8 @@ import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, textOf } from '../options/flags.ts';
 import { nonEmpty } from '../options/values.ts';
-import { defaultDataDir, serverOf } from '../up/stored-clusters.ts';
+import type { ClusterState } from '../up/state.ts';
+import { defaultDataDir, serverOf, stateOf } from '../up/stored-clusters.ts';
 
 /** The flags that select a cluster. */
 export const clusterFlags: readonly Flag[] = grouped('Cluster', [
@@ -69,6 +70,19 @@ function namedCluster(settings: Settings, env: Environment): FoundCluster | unde
 function homeKubeconfig(context: string | undefined, env: Environment): FoundCluster {
   const paths = kubeconfigPaths(env, homedir(), delimiter);
   return { paths, context, source: paths.join(', ') };
+}
+
+/** The running `fairlead up` or server that wrote the kubeconfig, and its cluster with this URL; undefined: none. */
+export async function runningAt(
+  { paths }: FoundCluster,
+  server: string,
+): Promise<{ readonly pid: number; readonly cluster: ClusterState } | undefined> {
+  for (const directory of new Set([...paths.map((path) => dirname(path)), defaultDataDir])) {
+    const state = await stateOf(directory);
+    const cluster = state?.clusters.find((each) => each.server === server);
+    if (state !== undefined && cluster !== undefined) return { pid: state.pid, cluster };
+  }
+  return undefined;
 }
 
 /** The access of a part, which does not depend on the directory it is started in. */

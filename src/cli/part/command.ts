@@ -1,13 +1,13 @@
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
-import type { Command } from '../command.ts';
+import type { Call, Command } from '../command.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag } from '../options/flags.ts';
 import { parseAddress, parsePort } from '../options/values.ts';
 import { logFlags, readLogOptions } from '../process/log.ts';
 import { version } from '../program.ts';
-import { clusterFlags, findCluster, readClusterAccess } from './cluster-access.ts';
+import { clusterFlags, findCluster, readClusterAccess, runningAt } from './cluster-access.ts';
 import type { HealthAddress, Part, PartAction } from './part.ts';
 import { runPart } from './run-part.ts';
 
@@ -50,23 +50,40 @@ function withCluster(
   if (action.isOffline)
     return {
       ...action,
-      run: (call) => action.run({ ...call, connect: () => Promise.reject(new Error('bug: the action is offline')) }),
+      run: (call) => action.run({ ...call, connect: isOffline, settingsInCluster: isOffline }),
     };
   return {
     ...action,
     flags: [...action.flags, ...clusterFlags],
     config: { flags: [...keys, ...action.flags] },
-    run: (call) =>
-      action.run({
+    run(call) {
+      let reading: ReturnType<typeof selectCluster> | undefined;
+      const cluster = (): ReturnType<typeof selectCluster> => (reading ??= selectCluster(call));
+      return action.run({
         ...call,
         async connect() {
-          const found = await findCluster(call.settings, process.env);
-          const access = await readClusterAccess(found, process.env);
-          call.streams.err(`using context ${access.context} of ${found.source}\n`);
+          const { access } = await cluster();
           return new Client(retrying(overHttps(access, { userAgent: `fairlead-${part}/${version}` })));
         },
-      }),
+        async settingsInCluster() {
+          const { found, access } = await cluster();
+          const running = await runningAt(found, access.server);
+          const { flags = {} } = running?.cluster.parts.find(({ name }) => name === part) ?? {};
+          return { settings: new Map([...Object.entries(flags), ...call.settings]), pid: running?.pid };
+        },
+      });
+    },
   };
+}
+
+const isOffline = (): Promise<never> => Promise.reject(new Error('bug: the action is offline'));
+
+/** Finds the cluster of a call, and prints where. */
+async function selectCluster({ settings, streams }: Call) {
+  const found = await findCluster(settings, process.env);
+  const access = await readClusterAccess(found, process.env);
+  streams.err(`using context ${access.context} of ${found.source}\n`);
+  return { found, access };
 }
 
 const healthAddress = (settings: Settings, port: number): HealthAddress => ({

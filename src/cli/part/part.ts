@@ -39,6 +39,8 @@ export interface Part {
   readonly isOneForAll?: boolean;
   /** Reads the section of the configuration file of `fairlead up`, for one of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
+  /** The flags that make the actions show what the part does in a cluster of `fairlead up`. */
+  flagsInUp?(cluster: UpCluster): Settings;
 }
 
 /** An action of a part's command, such as `fairlead dns query NAME`. */
@@ -52,6 +54,14 @@ export interface PartAction extends Omit<Action, 'run'> {
 export interface ActionCall extends Pick<Call, 'args' | 'settings' | 'streams'> {
   /** A client of the cluster that the flags, the environment or a running `fairlead up` name. */
   readonly connect: () => Promise<Client>;
+  /** The flags that were given, over those with which a running `fairlead up` runs the part in that cluster. */
+  readonly settingsInCluster: () => Promise<SettingsInCluster>;
+}
+
+export interface SettingsInCluster {
+  readonly settings: Settings;
+  /** The process of that `fairlead up`. */
+  readonly pid: number | undefined;
 }
 
 /** An address that serves health and metrics. */

@@ -2,6 +2,7 @@ import { descriptorShare } from '../../machine/descriptors.ts';
 import { defaultTableName } from '../../proxy/nftables/table-name.ts';
 import type { ProxyOptions } from '../../proxy/options.ts';
 import { UsageError } from '../errors.ts';
+import type { Settings } from '../options/flags.ts';
 import { outputFlag } from '../options/flags.ts';
 import type { LoadPart, Part, UpCluster } from '../part/part.ts';
 import { indexOf } from '../part/part.ts';
@@ -50,9 +51,10 @@ export const part: Part = {
       throw new UsageError(`"${given}" under "proxy" is for \`fairlead proxy\`: up serves health itself`);
     }
     const descriptors = descriptorShare('proxy', cluster.all?.length);
-    const options = proxyOptionsOf(withDefaults(settings, cluster), descriptors);
+    const options = proxyOptionsOf(settingsInUp(cluster), descriptors);
     return load({ healthCheckHost: nodeAddress(cluster), ...options });
   },
+  flagsInUp: settingsInUp,
 };
 
 /** Flags that `up` sets for each of its clusters. */
@@ -65,15 +67,16 @@ const nodeAddress = (cluster: UpCluster): string => `127.0.0.${indexOf(cluster) 
 const tableName = (cluster: UpCluster): string =>
   indexOf(cluster) === 0 ? defaultTableName : `${defaultTableName}-${indexOf(cluster) + 1}`;
 
-const withDefaults = (settings: ReadonlyMap<string, readonly string[]>, cluster: UpCluster): typeof settings =>
-  new Map([
+function settingsInUp(cluster: UpCluster): Settings {
+  return new Map([
     ['proxy-mode', ['userspace']],
     ['nodeport-addresses', [`${nodeAddress(cluster)}/32`]],
     ['nftables-table', [tableName(cluster)]],
     ['cluster-id', [cluster.name]],
     ['min-sync-period', ['10ms']],
-    ...settings,
+    ...(cluster.settings ?? []),
   ]);
+}
 
 const load =
   (options: ProxyOptions): LoadPart =>

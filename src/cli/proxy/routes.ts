@@ -1,4 +1,5 @@
-import type { InspectedOwner, Inspection } from '../../proxy/inspect.ts';
+import { lowestPort } from '../../machine/lowest-port.ts';
+import type { InspectedOwner, InspectedRoute, Inspection } from '../../proxy/inspect.ts';
 import { inspect } from '../../proxy/inspect.ts';
 import { conflictProblems } from '../../proxy/routes/conflict.ts';
 import type { Action, Route } from '../../proxy/routes/route.ts';
@@ -10,15 +11,18 @@ import type { PartAction } from '../part/part.ts';
 import { proxyOptionsOf } from './options.ts';
 
 /** `fairlead proxy routes [NAMESPACE[/NAME]]`: reads the cluster once and prints the routes of this node, with the reasons. */
-export const routes: PartAction['run'] = async ({ args, settings, streams, connect }) => {
+export const routes: PartAction['run'] = async ({ args, streams, connect, settingsInCluster }) => {
   const [filter] = args;
   const [namespace, name, ...rest] = filter?.split('/') ?? [];
   if (rest.length > 0 || namespace === '' || name === '') {
     throw new UsageError(`expected NAMESPACE or NAMESPACE/NAME, found ${JSON.stringify(filter)}`);
   }
+  const { settings, pid } = await settingsInCluster();
   const options = proxyOptionsOf(settings);
   using client = await connect();
-  const found = await inspect(client, options, namespace === undefined ? {} : { namespace });
+  // In mode nftables no process listens at the addresses.
+  const minPort = options.mode === 'userspace' ? lowestPort(pid) : 1;
+  const found = await inspect(client, options, { ...(namespace === undefined ? {} : { namespace }), minPort });
   const isSelected = (owner: string): boolean => name === undefined || owner.endsWith(` ${namespace}/${name}`);
   const owners = found.owners.filter(({ owner }) => isSelected(owner));
   const inspection: Inspection = { owners, conflicts: found.conflicts.filter(({ loser }) => isSelected(loser)) };
@@ -58,13 +62,16 @@ function ownerLines({ owner, routes: own, problems, explanation }: InspectedOwne
   ];
 }
 
-const routeRow = (route: Route): readonly string[] => [
+const routeRow = ({ unserved, ...route }: InspectedRoute): readonly string[] => [
   `${placeText(route)}/${route.protocol}`,
   route.kind,
-  `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
-    `${route.proxyProtocol === undefined ? '' : `; PROXY protocol ${route.proxyProtocol}`}` +
-    `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`,
+  unserved === undefined ? routeText(route) : `not served: ${unserved}`,
 ];
+
+const routeText = (route: Route): string =>
+  `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
+  `${route.proxyProtocol === undefined ? '' : `; PROXY protocol ${route.proxyProtocol}`}` +
+  `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`;
 
 function actionText(action: Action): string {
   switch (action.type) {

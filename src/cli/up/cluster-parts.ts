@@ -7,18 +7,21 @@ import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
-import type { StartPart } from '../part/part.ts';
+import type { StartPart, UpCluster } from '../part/part.ts';
 import type { Settings } from '../options/flags.ts';
 import type { PartEntry, PartName } from '../parts.ts';
 import { parts as registered } from '../parts.ts';
 import type { ClusterOptions } from './options.ts';
 import type { RunningServer } from './servers.ts';
+import type { PartState } from './state.ts';
 
 /** A part whose code is imported, for one cluster. */
 export interface LoadedPart {
   readonly name: PartName;
   readonly cluster: string;
   readonly start: StartPart;
+  /** What actions of its command need to know of its flags. */
+  readonly flags?: PartState['flags'];
 }
 
 /** Imports the code of the parts for every cluster, while the servers start. */
@@ -32,11 +35,11 @@ export async function loadParts(
     const part = await entries[name]?.load();
     if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
     return Promise.all(
-      (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (cluster) => ({
-        name,
-        cluster: cluster.name,
-        start: await part.inUp({ ...cluster, all: clusters, gates, settings: settings.get(name) ?? new Map() })(),
-      })),
+      (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (each): Promise<LoadedPart> => {
+        const cluster: UpCluster = { ...each, all: clusters, gates, settings: settings.get(name) ?? new Map() };
+        const flags = part.flagsInUp && Object.fromEntries(part.flagsInUp(cluster));
+        return { name, cluster: each.name, start: await part.inUp(cluster)(), ...(flags && { flags }) };
+      }),
     );
   });
   return (await Promise.all(loading)).flat();
@@ -46,6 +49,8 @@ export async function loadParts(
 export class ClusterParts {
   /** Cluster → its parts. */
   readonly #instances = new Map<string, readonly Instance[]>();
+  /** Every part of every cluster. */
+  #loaded: readonly LoadedPart[] = [];
   readonly #log: Logger;
   /** Cluster → its server. */
   readonly #servers = new Map<string, RunningServer>();
@@ -77,6 +82,7 @@ export class ClusterParts {
           }),
         );
       });
+    this.#loaded = parts;
     this.#instances.set(cluster, instances);
   }
 
@@ -86,8 +92,12 @@ export class ClusterParts {
   }
 
   /** The parts of a cluster with their problems. */
-  states(cluster: string): readonly { readonly name: string; readonly problems: readonly string[] }[] {
-    return this.#of(cluster).map((instance) => ({ name: instance.name, problems: instance.problems() }));
+  states(cluster: string): readonly PartState[] {
+    return this.#of(cluster).map((instance) => {
+      const { name } = instance;
+      const { flags } = this.#loaded.find((part) => part.cluster === cluster && part.name === name) ?? {};
+      return { name, problems: instance.problems(), ...(flags && { flags }) };
+    });
   }
 
   /** The address of the DNS server of a cluster, if it listens. */

@@ -14,7 +14,14 @@ export interface ClusterState {
   readonly zones: readonly string[];
   readonly serviceCIDRs: readonly string[];
   /** The parts beside the server, with their problems. */
-  readonly parts: readonly { readonly name: string; readonly problems: readonly string[] }[];
+  readonly parts: readonly PartState[];
+}
+
+export interface PartState {
+  readonly name: string;
+  readonly problems: readonly string[];
+  /** Flag → its values: the actions of the part's command need them to show what the part does. */
+  readonly flags?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The file in the data directory that holds the state: written when ready and when it changes, removed on exit. */

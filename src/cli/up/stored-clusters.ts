@@ -8,6 +8,8 @@ import { readIfPresent } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { textOf } from '../options/flags.ts';
+import type { State } from './state.ts';
+import { stateFile } from './state.ts';
 
 /** The default data directory of `fairlead up` and `fairlead server`. */
 export const defaultDataDir = '.fairlead';
@@ -76,10 +78,14 @@ interface Kubeconfig {
 }
 
 /** The process that serves a data directory; undefined when none does. */
-export async function serverOf(dataDir: string): Promise<number | undefined> {
-  const state = await readIfPresent(join(dataDir, 'state.json'));
-  const pid = Number(/"pid":\s*(\d+)/.exec(state ?? '')?.[1] ?? 0);
-  return pid > 0 && isAlive(pid) ? pid : undefined;
+export const serverOf = async (dataDir: string): Promise<number | undefined> => (await stateOf(dataDir))?.pid;
+
+/** What the process that serves a data directory reports; undefined when none does. */
+export async function stateOf(dataDir: string): Promise<State | undefined> {
+  const text = await readIfPresent(join(dataDir, stateFile));
+  if (text === undefined) return undefined;
+  const state = JSON.parse(text) as State; // as the server writes it
+  return isAlive(state.pid) ? state : undefined;
 }
 
 function isAlive(pid: number): boolean {

@@ -38,7 +38,7 @@ export class RouteReporter {
       const level = about.every(({ owner }) => owner === apiServer) ? 'info' : 'warn';
       this.#options.log[level]({ problem }, 'some routes do not work');
     }
-    for (const problem of fresh) this.#record(problem);
+    for (const problem of fresh) if (problem.owner !== apiServer) this.#record(problem);
   }
 
   #record({ owner = '', reason = 'NotServed', text: message }: RouteProblem): void {

@@ -1,0 +1,66 @@
+// Which clusters `fairlead mcs` reads: those of a members file, or the contexts of a kubeconfig.
+import { dirname, join } from 'node:path';
+import { messageOf } from '../../api/error-message.ts';
+import { contextOfEachCluster } from '../../client/kubeconfig.ts';
+import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
+import { Vips } from '../../multicluster/member/vips.ts';
+import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import { UsageError } from '../errors.ts';
+import type { Settings } from '../options/flags.ts';
+import { textOf } from '../options/flags.ts';
+import { findCluster } from '../part/cluster-access.ts';
+import { defaultRanges } from '../up/ranges.ts';
+import { stateOf } from '../up/stored-clusters.ts';
+import { clientOf, entriesOf } from './entries.ts';
+import { readMembers } from './follow-members.ts';
+
+/** The clusters to read. */
+export interface ClusterSet {
+  readonly entries: readonly MemberEntry[];
+  /** Where the clusters were found, for people; undefined: in the file of `--members`. */
+  readonly source: string | undefined;
+  /** The DNS server of a cluster of `fairlead up`, as `address:port`. */
+  readonly dnsOf: (cluster: string) => string | undefined;
+}
+
+/** Finds the clusters as the flags name them, else as other commands find theirs. */
+export async function findSet(settings: Settings): Promise<ClusterSet> {
+  const members = textOf(settings, 'members');
+  if (members === undefined) return setOfContexts(settings);
+  return { entries: entriesOf(await readMembers(members), members), source: undefined, dnsOf: () => undefined };
+}
+
+async function setOfContexts(settings: Settings): Promise<ClusterSet> {
+  const dataDir = textOf(settings, 'data-dir');
+  const kubeconfig = dataDir === undefined ? textOf(settings, 'kubeconfig') : join(dataDir, 'kubeconfig');
+  const { paths, source } = await findCluster(
+    new Map(kubeconfig === undefined ? [] : [['kubeconfig', [kubeconfig]]]),
+    process.env,
+  );
+  const contexts = await contextOfEachCluster(paths).catch((cause: unknown) => {
+    throw new UsageError(`${messageOf(cause)}: pass --kubeconfig FILE or --members FILE, or start \`fairlead up\``, {
+      cause,
+    });
+  });
+  if (contexts.length === 0) throw new UsageError(`there are no contexts in ${source}: pass --members FILE`);
+  // The addresses of imports in a cluster of `up` follow from its place among the clusters.
+  const states = await Promise.all(paths.map((path) => stateOf(dirname(path))));
+  const clusters = states.find((state) => state !== undefined)?.clusters ?? [];
+  const entries = contexts.map((id): MemberEntry => {
+    const index = clusters.findIndex(({ name }) => name === id);
+    return {
+      id,
+      connect: () => clientOf({ paths, context: id }),
+      policy: { endpointRanges: endpointRangesOf(['0.0.0.0/0', '::/0']) },
+      ...(index === -1 ? {} : { vips: new Vips([defaultRanges(index).supercluster]) }),
+    };
+  });
+  return {
+    entries,
+    source: `the contexts ${contexts.join(', ')} of ${source}`,
+    dnsOf(cluster) {
+      const dns = clusters.find(({ name }) => name === cluster)?.dns;
+      return dns && `${dns.address}:${dns.port}`;
+    },
+  };
+}
