@@ -11,7 +11,7 @@ const preconditions = struct(`${meta}.Preconditions`, 'Conditions that an object
 
 /** The body of a DELETE, in any group and version. */
 export const deleteOptions = struct(`${meta}.DeleteOptions`, 'Options of a deletion.', {
-  kind: optional(0, string, 'What this object is: DeleteOptions.'),
+  kind: optional(0, string, 'The kind of the object: DeleteOptions.'),
   apiVersion: optional(0, string, 'The group and version that define this kind.'),
   gracePeriodSeconds: pointer(1, int64, 'How many seconds the object may take to terminate; 0 deletes at once.'),
   preconditions: pointer(

@@ -115,7 +115,7 @@ export const objectSchema = <const Fields extends FieldMap>(
     name,
     description,
     {
-      kind: optional(0, string, 'What this object is, in CamelCase. Cannot be changed.'),
+      kind: optional(0, string, 'The kind of the object, in CamelCase. Cannot be changed.'),
       apiVersion: optional(0, string, 'The group and version that define this kind.'),
       metadata: always(1, objectMeta, 'Standard metadata.'),
       ...fields,

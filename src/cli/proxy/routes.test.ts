@@ -29,7 +29,7 @@ test('an endpoint says at which addresses it is used, where that is not all', ()
   };
   const owner = { owner: 'Service shop/web', routes: routesOf(input), problems: [], explanation: why(input) };
   assert.deepEqual(lines({ owners: [owner], conflicts: [] }, 'n1').slice(-4), [
-    '    partly    10.1.0.1:8080/TCP  -    at clusterIP, nodePort; ready; it does not answer the load balancer',
+    '    partly    10.1.0.1:8080/TCP  -    at clusterIP, nodePort; ready; failed the health check of the load balancer',
     '    used      10.1.0.2:8080/TCP  -    ready',
     '    partly    10.1.1.1:8080/TCP  -    at clusterIP; from this node at loadBalancer, nodePort; ready; not on this node, as policy Local asks',
     '    not used  10.1.1.2:8080/TCP  -    not ready',

@@ -113,6 +113,6 @@ const unknownKind = ({ group, version, kind, plural, namespaced }: ServedKind): 
     plural,
     namespaced,
     custom: true,
-    schema: objectSchema(kind, 'A kind of which only the metadata is known.', {}, { open: true }),
+    schema: objectSchema(kind, 'A kind with unknown fields beside its metadata.', {}, { open: true }),
     nameErrors: () => [],
   });

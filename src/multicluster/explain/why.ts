@@ -107,7 +107,7 @@ export function whyText(reasons: Reasons): string {
 function membersStep({ from, members }: WhyInput): Finding {
   if (!from.isConnected) return broken(`cluster ${from.id} cannot be reached: nothing is written to it`);
   const away = unreadOf(members);
-  if (away.length > 0) return unknown(`${listText(away)} cannot be read now: \`fairlead mcs list\` says why`);
+  if (away.length > 0) return unknown(`${listText(away)} cannot be read now: run \`fairlead mcs list\` for the reason`);
   return ok(`all ${members.length} clusters are read`);
 }
 
@@ -129,7 +129,7 @@ function validStep({ merged: { exporters } }: WhyInput): Finding {
   const invalid = exporters.flatMap(({ verdict }) => (verdict.state === 'invalid' ? [verdict.message] : []));
   const valid = exporters.filter(({ verdict }) => verdict.state === 'valid');
   if (valid.length === 0)
-    return exporters.length === 0 ? unknown('there is no export') : broken(invalid.join('; ') || 'no export counts');
+    return exporters.length === 0 ? unknown('there is no export') : broken(invalid.join('; ') || 'no export is valid');
   return ok([`valid in ${namesOf(valid)}`, ...invalid].join('; '));
 }
 

@@ -29,5 +29,5 @@ export function healthNote(of: {
   const { address, port } = candidate;
   if (!unhealthyEndpoints(service).has(endpointText(address, port, protocol))) return undefined;
   const isExcluded = !healthyAmong(among, service, protocol).includes(candidate);
-  return `it does not answer the load balancer${isExcluded ? '' : ', and nobody ready does'}`;
+  return `failed the health check of the load balancer${isExcluded ? '' : ', as did all other ready endpoints'}`;
 }

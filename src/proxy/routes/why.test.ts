@@ -75,12 +75,12 @@ test('explains that a failing health check excludes an endpoint from the load ba
     "10.1.0.2 unused: hinted to zone b, not to this node's a",
   ]);
   assert.deepEqual(reasons(balanced('10.1.0.1:8080/TCP')), [
-    "10.1.0.1 clusterIP: hinted to this node's zone; it does not answer the load balancer",
+    "10.1.0.1 clusterIP: hinted to this node's zone; failed the health check of the load balancer",
     "10.1.0.2 loadBalancer: hinted to zone b, not to this node's a; the load balancer uses it: nearer ones do not answer it",
   ]);
   assert.deepEqual(reasons(balanced('10.1.0.1:8080/TCP', '10.1.0.2:8080/TCP')), [
-    "10.1.0.1 clusterIP+loadBalancer: hinted to this node's zone; it does not answer the load balancer, and nobody ready does",
-    "10.1.0.2 unused: hinted to zone b, not to this node's a; it does not answer the load balancer, and nobody ready does",
+    "10.1.0.1 clusterIP+loadBalancer: hinted to this node's zone; failed the health check of the load balancer, as did all other ready endpoints",
+    "10.1.0.2 unused: hinted to zone b, not to this node's a; failed the health check of the load balancer, as did all other ready endpoints",
   ]);
 });
 

@@ -81,7 +81,7 @@ function listSchemaOf(kind: Kind): StructSchema {
   return struct(`${kind.schema.name}List`, `A list of ${kind.kind} objects.`, {
     apiVersion: optional(0, string, 'The group and version that define this kind.'),
     items: always(2, list(kind.schema), 'The objects.', { required: true }),
-    kind: optional(0, string, 'What this object is, in CamelCase. Cannot be changed.'),
+    kind: optional(0, string, 'The kind of the object, in CamelCase. Cannot be changed.'),
     metadata: always(1, listMeta, 'Standard list metadata.'),
   });
 }

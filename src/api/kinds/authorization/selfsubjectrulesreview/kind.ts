@@ -28,16 +28,20 @@ const subjectRulesReviewStatus = struct(
   },
 );
 
-const selfSubjectRulesReviewSpec = struct(`${authorization}.SelfSubjectRulesReviewSpec`, 'Where.', {
-  namespace: optional(1, string, 'The namespace.'),
-});
+const selfSubjectRulesReviewSpec = struct(
+  `${authorization}.SelfSubjectRulesReviewSpec`,
+  'The namespace of the request.',
+  {
+    namespace: optional(1, string, 'The namespace.'),
+  },
+);
 
 /** Used by `kubectl auth can-i --list`. */
 const selfSubjectRulesReview = objectSchema(
   `${authorization}.SelfSubjectRulesReview`,
   'Lists the requests that the caller may perform in a namespace.',
   {
-    spec: always(2, selfSubjectRulesReviewSpec, 'Where.', { required: true }),
+    spec: always(2, selfSubjectRulesReviewSpec, 'The namespace of the request.', { required: true }),
     status: always(3, subjectRulesReviewStatus, 'The requests that the caller may perform.'),
   },
 );

@@ -20,7 +20,7 @@ export const subjectAccessReviewSpec = struct(
   {
     resourceAttributes: pointer(1, resourceAttributes, 'A resource request.'),
     nonResourceAttributes: pointer(2, nonResourceAttributes, 'A non-resource request.'),
-    user: optional(3, string, 'The user, who is only in the given groups.'),
+    user: optional(3, string, 'The user. Only the given groups count as memberships.'),
     groups: optional(4, list(string), 'The groups of the user.'),
     extra: optional(5, map(list(string)), 'Further attributes of the user from the credentials.'),
     uid: optional(6, string, 'Distinguishes users who had the same name at different times.'),

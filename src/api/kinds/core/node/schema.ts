@@ -126,7 +126,7 @@ const nodeRuntimeHandler = struct(`${core}.NodeRuntimeHandler`, 'A handler of th
 });
 
 const nodeFeatures = struct(`${core}.NodeFeatures`, 'Features of the container runtime.', {
-  supplementalGroupsPolicy: pointer(1, boolean, 'Whether it knows supplementalGroupsPolicy.'),
+  supplementalGroupsPolicy: pointer(1, boolean, 'Whether it supports supplementalGroupsPolicy.'),
 });
 
 const nodeStatus = struct(`${core}.NodeStatus`, 'The observed state of a node.', {

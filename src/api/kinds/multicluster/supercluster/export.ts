@@ -8,7 +8,7 @@ import { conditionErrors, exportWarnings } from '../validate.ts';
 
 const group = 'io.k8s.multicluster.v1alpha1';
 
-const exportCondition = struct(`${group}.ServiceExportCondition`, 'A condition of a export.', {
+const exportCondition = struct(`${group}.ServiceExportCondition`, 'A condition of an export.', {
   type: always(1, string, 'Initialized or Exported.', { required: true }),
   status: always(2, string, 'True, False or Unknown.', { required: true }),
   lastTransitionTime: pointer(3, time, 'When the status last changed.'),
