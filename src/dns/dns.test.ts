@@ -12,8 +12,10 @@ import { inProcess } from '../client/in-process.ts';
 import { testServer } from '../server/testing/server.ts';
 import type { TestServer } from '../server/testing/server.ts';
 import { until } from '../server/testing/until.ts';
-import { readDnsOptions } from './config.ts';
-import type { DnsOptions } from './config.ts';
+import { defaultDnsOptions } from './options.ts';
+import type { DnsOptions } from './options.ts';
+import type { Endpoint } from './forward/udp.ts';
+import type { ServedZones } from './records/apex.ts';
 import type { RunningDnsPart } from './dns.ts';
 import { startDns } from './dns.ts';
 import { answers, FakeUpstream } from './forward/testing/fake-upstream.ts';
@@ -22,14 +24,27 @@ const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authen
 const clientOf = (server: TestServer): Client =>
   new Client(inProcess((request) => server.handle({ ...request, user })));
 
-const options = (settings: Readonly<Record<string, string>> = {}): DnsOptions => {
-  const all = { listen: '127.0.0.1:0', upstream: 'none', lameduck: '0s', ...settings };
-  return readDnsOptions(new Map(Object.entries(all).map(([name, value]) => [name, [value]])));
+/** Options of a server on a free port that forwards to `upstreams`, none by default. */
+const options = (given: TestOptions = {}): DnsOptions => {
+  const { listen = { address: '127.0.0.1', port: 0 }, upstreams = [], zones } = given;
+  return {
+    ...defaultDnsOptions,
+    listen: [listen],
+    lameduckMs: 0,
+    zones: { ...defaultDnsOptions.zones, ...zones },
+    forward: { ...defaultDnsOptions.forward, upstreams },
+  };
 };
 
-function start(client: Client, settings?: Readonly<Record<string, string>>) {
+interface TestOptions {
+  readonly listen?: Endpoint;
+  readonly upstreams?: readonly Endpoint[];
+  readonly zones?: Partial<ServedZones>;
+}
+
+function start(client: Client, given?: TestOptions) {
   const metrics = new Registry();
-  const dns: RunningDnsPart = startDns({ client, log: pino({ level: 'silent' }), metrics }, options(settings));
+  const dns: RunningDnsPart = startDns({ client, log: pino({ level: 'silent' }), metrics }, options(given));
   return { dns, metrics };
 }
 
@@ -73,13 +88,13 @@ test('a reload applies other options and continues serials and counters', async 
     async () => (await resolver.resolve4('web.default.svc.cluster.local').catch(() => [])).length,
   );
   const before = await soa('cluster.local');
-  await Promise.all([dns.reload(options({ ttl: '7' })), dns.reload(options({ ttl: '9' }))]);
+  await Promise.all([dns.reload(options({ zones: { ttl: 7 } })), dns.reload(options({ zones: { ttl: 9 } }))]);
   assert.equal(await ttl(), 9, 'the last of two concurrent reloads');
   assert.ok((await soa('cluster.local')) > before);
   assert.deepEqual(dns.problems(), []);
   const counted = await metrics.getSingleMetric('coredns_dns_requests_total')?.get();
   assert.ok((counted?.values.reduce((sum, { value }) => sum + value, 0) ?? 0) >= 5);
-  await dns.reload(options({ 'cluster-domain': 'other.example' }));
+  await dns.reload(options({ zones: { clusterDomain: 'other.example' } }));
   assert.equal((await resolver.resolve4('web.default.svc.other.example')).length, 1);
   await dns[Symbol.asyncDispose]();
 });
@@ -87,14 +102,14 @@ test('a reload applies other options and continues serials and counters', async 
 test('a reload keeps the cache', async () => {
   await using server = await testServer();
   await using upstream = await FakeUpstream.start(answers('192.0.2.1'));
-  const settings = { upstream: `${upstream.endpoint.address}:${upstream.endpoint.port}` };
-  const { dns } = start(clientOf(server), settings);
+  const given = { upstreams: [upstream.endpoint] };
+  const { dns } = start(clientOf(server), given);
   await dns.ready;
   const resolver = resolverOf(dns);
   assert.deepEqual(await resolver.resolve4('www.example.org'), ['192.0.2.1']);
   const count = (): number => upstream.arrivals.filter(({ name }) => name === 'www.example.org').length;
   const asked = count();
-  await dns.reload(options({ ...settings, ttl: '9' }));
+  await dns.reload(options({ ...given, zones: { ttl: 9 } }));
   assert.deepEqual(await resolver.resolve4('www.example.org'), ['192.0.2.1']);
   assert.equal(count(), asked);
   await dns[Symbol.asyncDispose]();
@@ -114,7 +129,7 @@ test('a reload that disables or enables forwarding changes the RA flag', async (
     return (reply.readUInt8(3) & 0x80) !== 0;
   };
   assert.equal(await recursion(), false);
-  await dns.reload(options({ upstream: `127.0.0.1:${upstream.endpoint.port}` }));
+  await dns.reload(options({ upstreams: [upstream.endpoint] }));
   assert.equal(await recursion(), true);
   await dns.reload(options());
   assert.equal(await recursion(), false);
@@ -131,7 +146,7 @@ test('stops during a start or a reload that cannot sync', async () => {
   const { dns } = start(new Client(transport));
   await dns.ready;
   isAway = true;
-  const reloading = dns.reload(options({ ttl: '9' }));
+  const reloading = dns.reload(options({ zones: { ttl: 9 } }));
   await dns[Symbol.asyncDispose]();
   await reloading;
 
@@ -147,7 +162,7 @@ test('ready rejects with the address of a port that is in use', async () => {
   const { dns } = start(clientOf(server));
   await dns.ready;
   const { port = 0 } = dns.listens?.[0] ?? {};
-  const { dns: second } = start(clientOf(server), { listen: `127.0.0.1:${port}` });
+  const { dns: second } = start(clientOf(server), { listen: { address: '127.0.0.1', port } });
   await assert.rejects(second.ready, { message: new RegExp(`DNS port 127\\.0\\.0\\.1:${port} is in use`) });
   await second[Symbol.asyncDispose]();
   await dns[Symbol.asyncDispose]();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { PartContext, RunningPart } from '../client/part.ts';
-import type { DnsOptions } from './config.ts';
+import type { DnsOptions } from './options.ts';
 import { listenAddresses, readResolvConf } from './machine.ts';
 import { serverStateMetrics, serverMetrics } from './metrics.ts';
 import type { ClusterNetwork } from './serving.ts';

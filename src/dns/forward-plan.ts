@@ -1,4 +1,4 @@
-import type { ForwardSettings } from './config.ts';
+import type { ForwardSettings } from './options.ts';
 import type { OwnAddresses } from './forward/endpoints.ts';
 import { endpointsOfResolvConf, isSelf } from './forward/endpoints.ts';
 import type { ForwarderOptions } from './forward/forwarder.ts';

@@ -3,7 +3,7 @@
 import type { Client } from '../client/client.ts';
 import { typeNumber } from '../dnswire/codes.ts';
 import { parseName } from '../dnswire/name.ts';
-import type { DnsOptions } from './config.ts';
+import type { DnsOptions } from './options.ts';
 import type { ExplainedAnswer } from './explain/explain.ts';
 import { explain } from './explain/explain.ts';
 import { whyMissing } from './explain/missing.ts';
@@ -11,7 +11,7 @@ import { Follower } from './follow/follower.ts';
 import { serverAddresses } from './machine.ts';
 import { openZones } from './records/open-zones.ts';
 
-export type { DnsOptions } from './config.ts';
+export type { DnsOptions } from './options.ts';
 export type { ExplainedAnswer } from './explain/explain.ts';
 export { printExplanation } from './explain/explain.ts';
 

@@ -6,7 +6,7 @@ import { Notifier } from './answer/notify.ts';
 import { Cookies } from './message/cookie.ts';
 import { slowPath } from './answer/slow-path.ts';
 import { Transfers } from './answer/transfer.ts';
-import type { DnsOptions } from './config.ts';
+import type { DnsOptions } from './options.ts';
 import { Follower } from './follow/follower.ts';
 import { followMetrics, programmingDuration } from './follow/metrics.ts';
 import { Forwarder } from './forward/forwarder.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
-import { dnsFlags } from '../../dns/config-flags.ts';
+import { dnsFlags } from './flags.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { parseConfig } from '../options/config-file.ts';
 import type { ActionCall, PartAction } from '../part/part.ts';

@@ -1,11 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 
-import type { DnsOptions } from '../../dns/config.ts';
+import type { DnsOptions } from '../../dns/options.ts';
 import type { Endpoint } from '../../dns/forward/udp.ts';
 import { machineHasIpv6 } from '../../dns/machine.ts';
 import type { ClusterNetwork } from '../../dns/serving.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
-import { dnsFlags, dnsOptionsOf, queryFlags } from './options.ts';
+import { dnsFlags } from './flags.ts';
+import { dnsOptionsOf, queryFlags } from './options.ts';
 import { UsageError } from '../errors.ts';
 import type { SettingsChanges } from '../part/config-reloader.ts';
 import type { HealthAddress, LoadPart, Part } from '../part/part.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseConfig, readConfigFile } from './config-file.ts';
-import { dnsFlags } from '../../dns/config-flags.ts';
+import { dnsFlags } from '../dns/flags.ts';
 import { sectionOf } from './flags.ts';
 import { upFlags } from '../up/flags.ts';
 

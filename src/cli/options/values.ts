@@ -5,7 +5,8 @@ import { dnsLabelErrors } from '../../api/names.ts';
 import { messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 
-const expected = (what: string): never => {
+/** Throws the error of a value: `what` completes "expected …". */
+export const expected = (what: string): never => {
   throw new UsageError(`expected ${what}`);
 };
 
@@ -75,7 +76,7 @@ export const listOf =
       .map((part) => inList(part, parse));
 
 /** Adds to an error which of several values it is about. */
-function inList<T>(part: string, parse: (text: string) => T): T {
+export function inList<T>(part: string, parse: (text: string) => T): T {
   try {
     return parse(part);
   } catch (error) {

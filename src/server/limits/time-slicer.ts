@@ -1,4 +1,5 @@
 import { entityTooLarge } from '../../api/errors.ts';
+import { Semaphore } from '../../machine/semaphore.ts';
 import { setImmediate, setTimeout } from '../../machine/timers.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 
@@ -25,10 +26,9 @@ const defaultMaxCpuMs = 20_000;
  * event loop, however many expensive requests there are.
  */
 export class TimeSlicer {
-  readonly #waiting: (() => void)[] = [];
+  readonly #slice = new Semaphore(1);
   readonly #byKey = new KeyedMutex();
   readonly #maxCpuMs: number;
-  #isBusy = false;
 
   constructor({ maxCpuMs = defaultMaxCpuMs }: { readonly maxCpuMs?: number } = {}) {
     this.#maxCpuMs = maxCpuMs;
@@ -46,20 +46,14 @@ export class TimeSlicer {
 
   /** Resolves when no other slice runs. Must be followed by `end`. */
   begin(): Promise<void> {
-    if (this.#isBusy) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#isBusy = true;
-    return Promise.resolve();
+    return this.#slice.acquire();
   }
 
   /** Ends a slice that took `ms`. */
   end(ms: number): void {
-    const next = (): void => {
-      const resolve = this.#waiting.shift();
-      if (resolve === undefined) this.#isBusy = false;
-      else resolve();
-    };
-    if (ms < shortMs) setImmediate(next);
-    else setTimeout(next, ms);
+    const release = (): void => this.#slice.release();
+    if (ms < shortMs) setImmediate(release);
+    else setTimeout(release, ms);
   }
 }
 

@@ -1,22 +1,7 @@
-/** A key of the configuration file and the flag with the same name. */
-export interface ConfigFlag {
-  /** Without the dashes: `cluster-domain`. */
-  readonly name: string;
-  /** The placeholder of the value in help: `NAME`. */
-  readonly value: string;
-  readonly description: string;
-  /** The value of the flag when it is given without one; left out: a value is required. */
-  readonly bare?: string;
-  /** The flag may be given several times; a list in a file. */
-  readonly repeatable?: true;
-  readonly default?: string;
-  /** All values there are. */
-  readonly choices?: readonly string[];
-}
+import type { Flag } from '../options/flags.ts';
+import { booleanFlag } from '../options/flags.ts';
 
-const yes = { value: 'true|false', bare: 'true', default: 'false' } as const;
-
-const zoneFlags: readonly ConfigFlag[] = [
+const zoneFlags: readonly Flag[] = [
   {
     name: 'listen',
     value: 'ADDR:PORT',
@@ -27,7 +12,7 @@ const zoneFlags: readonly ConfigFlag[] = [
   { name: 'workers', value: 'N', description: 'number of worker threads', default: '1' },
   {
     name: 'share-port',
-    ...yes,
+    ...booleanFlag,
     description: 'share the port with another server (SO_REUSEPORT) once synced, for a takeover without a gap',
   },
   { name: 'cluster-domain', value: 'NAME', description: "zone of this cluster's Services", default: 'cluster.local' },
@@ -68,22 +53,26 @@ const zoneFlags: readonly ConfigFlag[] = [
     choices: ['disabled', 'insecure', 'verified'],
     default: 'disabled',
   },
-  { name: 'endpoint-pod-names', ...yes, description: 'name endpoints by their Pods instead of their addresses' },
-  { name: 'ignore-empty-service', ...yes, description: 'return NXDOMAIN for Services without ready endpoints' },
-  { name: 'no-endpoints', ...yes, description: 'publish neither headless Services nor names of endpoints' },
-  { name: 'zonal', ...yes, description: 'publish headless Services by topology zone: ZONE.pin._zone.SERVICE' },
+  {
+    name: 'endpoint-pod-names',
+    ...booleanFlag,
+    description: 'name endpoints by their Pods instead of their addresses',
+  },
+  { name: 'ignore-empty-service', ...booleanFlag, description: 'return NXDOMAIN for Services without ready endpoints' },
+  { name: 'no-endpoints', ...booleanFlag, description: 'publish neither headless Services nor names of endpoints' },
+  { name: 'zonal', ...booleanFlag, description: 'publish headless Services by topology zone: ZONE.pin._zone.SERVICE' },
   {
     name: 'srv-service-names',
-    ...yes,
+    ...booleanFlag,
     default: 'true',
     description: 'use srvServiceName of ports, as the feature gate SRVServiceName of a server does',
   },
   { name: 'namespaces', value: 'A,B', description: 'publish only these namespaces' },
-  { name: 'search-completion', ...yes, description: "follow a Pod's search list (ndots:5) on the server" },
-  { name: 'filter-aaaa', ...yes, description: 'return no AAAA records for names outside our zones' },
+  { name: 'search-completion', ...booleanFlag, description: "follow a Pod's search list (ndots:5) on the server" },
+  { name: 'filter-aaaa', ...booleanFlag, description: 'return no AAAA records for names outside our zones' },
 ];
 
-const forwardFlags: readonly ConfigFlag[] = [
+const forwardFlags: readonly Flag[] = [
   {
     name: 'upstream',
     value: 'ADDR[:PORT],…',
@@ -96,22 +85,22 @@ const forwardFlags: readonly ConfigFlag[] = [
     description: 'upstream servers for a zone and everything below it',
     repeatable: true,
   },
-  { name: 'upstream-tcp', ...yes, description: 'query upstreams over TCP only' },
+  { name: 'upstream-tcp', ...booleanFlag, description: 'query upstreams over TCP only' },
   {
     name: 'upstream-mixed-case',
-    ...yes,
+    ...booleanFlag,
     default: 'true',
     description:
       'randomize the case of query names and reject other replies; off for upstreams that do not keep the case',
   },
   {
     name: 'upstream-trust-ad',
-    ...yes,
+    ...booleanFlag,
     description: 'pass on the AD flag of upstreams; only for validating upstreams in a trusted network',
   },
   {
     name: 'upstream-refuse-private',
-    ...yes,
+    ...booleanFlag,
     description: 'remove private and loopback addresses from answers of --upstream; stub zones may return them',
   },
   { name: 'upstream-max-concurrent', value: 'N', description: 'concurrent queries to one upstream', default: '500' },
@@ -158,7 +147,7 @@ const forwardFlags: readonly ConfigFlag[] = [
   },
 ];
 
-const operationFlags: readonly ConfigFlag[] = [
+const operationFlags: readonly Flag[] = [
   {
     name: 'response-rate',
     value: 'N',
@@ -187,11 +176,11 @@ const operationFlags: readonly ConfigFlag[] = [
   },
   {
     name: 'coredns-ports',
-    ...yes,
+    ...booleanFlag,
     description: 'serve /health on :8080, /ready on :8181 and /metrics on :9153, as CoreDNS does',
   },
   { name: 'lameduck', value: 'DURATION', description: 'keep answering for this long after SIGTERM', default: '5s' },
 ];
 
 /** All options of the DNS server, in the order in which help and configuration files list them. */
-export const dnsFlags: readonly ConfigFlag[] = [...zoneFlags, ...forwardFlags, ...operationFlags];
+export const dnsFlags: readonly Flag[] = [...zoneFlags, ...forwardFlags, ...operationFlags];

@@ -1,6 +1,6 @@
 // Translates a Corefile, CoreDNS's configuration, to our options.
-import { canonicalCidr, joinHostPort, parseCidr } from '../api/addresses.ts';
-import type { DnsSettings } from './config.ts';
+import { canonicalCidr, joinHostPort, parseCidr } from '../../api/addresses.ts';
+import type { Settings } from '../options/flags.ts';
 import type { Directive, ServerBlock } from './corefile-blocks.ts';
 import { readBlocks } from './corefile-blocks.ts';
 
@@ -12,14 +12,14 @@ export interface Note {
 
 /** A Corefile as options. */
 export interface CorefileImport {
-  readonly settings: DnsSettings;
+  readonly settings: Settings;
   readonly notes: readonly Note[];
 }
 
 /** Translates one directive. `zones` are those of its server block, without the root. */
 type Reader = (draft: Draft, directive: Directive, zones: readonly string[]) => void;
 
-/** Parses a Corefile. Throws `ConfigError` with the line if it is malformed; adds a note for each unsupported directive. */
+/** Parses a Corefile. Throws `UsageError` with the line if it is malformed; adds a note for each unsupported directive. */
 export function readCorefile(text: string): CorefileImport {
   const draft = new Draft();
   for (const block of readBlocks(text)) readServer(draft, block);

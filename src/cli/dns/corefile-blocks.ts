@@ -1,5 +1,5 @@
 // Parser of the Corefile syntax: blocks of directives, which have arguments and may have blocks of their own.
-import { ConfigError } from './config-values.ts';
+import { UsageError } from '../errors.ts';
 
 /** The first word of a line, its arguments, and the directives in its braces. */
 export interface Directive {
@@ -26,7 +26,7 @@ interface Token {
 /** Deeper nesting than any real directive has. */
 const maxDepth = 8;
 
-/** Parses a Corefile and expands imported snippets. Throws `ConfigError` with the line. */
+/** Parses a Corefile and expands imported snippets. Throws `UsageError` with the line. */
 export function readBlocks(text: string): readonly ServerBlock[] {
   const parser = new Parser(tokens(text));
   const snippets = new Map<string, readonly Directive[]>();
@@ -50,7 +50,7 @@ function imported(
   return directives.flatMap((directive) => {
     const snippet = directive.name === 'import' ? snippets.get(directive.args[0] ?? '') : undefined;
     if (snippet === undefined) return [directive];
-    if (depth >= maxDepth) throw new ConfigError(`Corefile:${directive.line}: snippets import each other`);
+    if (depth >= maxDepth) throw new UsageError(`Corefile:${directive.line}: snippets import each other`);
     return imported(snippet, snippets, depth + 1);
   });
 }
@@ -62,7 +62,7 @@ function tokens(text: string): readonly Token[] {
     const pattern = /"((?:[^"\\]|\\.)*)"|(#.*)|([^\s"]\S*)|(")/g;
     for (const [, quoted, comment, word, stray] of line.matchAll(pattern)) {
       if (comment !== undefined) break;
-      if (stray !== undefined) throw new ConfigError(`Corefile:${index + 1}: unterminated quote`);
+      if (stray !== undefined) throw new UsageError(`Corefile:${index + 1}: unterminated quote`);
       found.push({ text: quoted ?? word ?? '', line: index + 1, isQuoted: quoted !== undefined });
     }
   }
@@ -82,7 +82,7 @@ class Parser {
   }
 
   fail(line: number, problem: string): never {
-    throw new ConfigError(`Corefile:${line}: ${problem}`);
+    throw new UsageError(`Corefile:${line}: ${problem}`);
   }
 
   /** Words up to a brace or the end of the line; a trailing comma continues a list of zones on the next line. */

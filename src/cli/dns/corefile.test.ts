@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 
-import { readDnsOptions } from './config.ts';
-import { ConfigError } from './config-values.ts';
+import { dnsOptionsOf } from './options.ts';
+import { UsageError } from '../errors.ts';
 import { readCorefile, reverseRange } from './corefile.ts';
 
 /** `name=value` lines, then `line: note` ones. */
@@ -155,7 +155,7 @@ lab.example:53 other.example { errors
   for (const { name, given, want } of table) {
     test(name, () => {
       assert.deepEqual(print(given).toSorted(), want.toSorted());
-      readDnsOptions(readCorefile(given).settings);
+      dnsOptionsOf(readCorefile(given).settings);
     });
   }
 
@@ -197,7 +197,7 @@ lab.example:53 other.example { errors
         try {
           readCorefile(words.join(' '));
         } catch (error) {
-          assert.ok(error instanceof ConfigError && /^Corefile:\d+: /.test(error.message), String(error));
+          assert.ok(error instanceof UsageError && /^Corefile:\d+: /.test(error.message), String(error));
         }
       }),
     );

@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { load } from 'js-yaml';
 
-import { printConfig, readDnsOptions } from './config.ts';
-import { dnsFlags } from './config-flags.ts';
-import { endpointName } from './forward/upstream.ts';
+import { endpointName } from '../../dns/forward/upstream.ts';
+import { defaultDnsOptions } from '../../dns/options.ts';
+import { dnsFlags } from './flags.ts';
+import { printConfig } from './import-corefile.ts';
+import { dnsOptionsOf } from './options.ts';
 
 /** `name=value` or `name` for each setting. */
 function settings(...given: readonly string[]): Map<string, readonly string[]> {
@@ -18,7 +20,8 @@ function settings(...given: readonly string[]): Map<string, readonly string[]> {
 }
 
 test('without options the defaults are those of CoreDNS, with a few exceptions', () => {
-  const options = readDnsOptions(new Map());
+  const options = dnsOptionsOf(new Map());
+  assert.deepEqual(options, defaultDnsOptions);
   assert.deepEqual(options.listen.map(endpointName), ['[::]:53']);
   assert.equal(options.zones.clusterDomain, 'cluster.local');
   assert.equal(options.zones.clustersetDomain, 'clusterset.local');
@@ -42,7 +45,7 @@ test('health, readiness and metrics share one loopback port unless others are gi
     ],
   ];
   for (const [given, want] of cases) {
-    const { health, ready, metrics } = readDnsOptions(settings(...given));
+    const { health, ready, metrics } = dnsOptionsOf(settings(...given));
     const found = [health, ready, metrics].map((place) => place && endpointName(place));
     assert.deepEqual(found, want, given.join(' '));
   }
@@ -53,13 +56,13 @@ test('the documented defaults are the effective ones', () => {
     fallback === undefined || fallback.includes(' ') ? [] : [`${name}=${fallback}`],
   );
   assert.deepEqual(
-    { ...readDnsOptions(settings(...shown)), zones: undefined },
-    { ...readDnsOptions(new Map()), zones: undefined },
+    { ...dnsOptionsOf(settings(...shown)), zones: undefined },
+    { ...dnsOptionsOf(new Map()), zones: undefined },
   );
 });
 
 test('parses every option', () => {
-  const options = readDnsOptions(
+  const options = dnsOptionsOf(
     settings(
       'listen=127.0.0.1:1053',
       'listen=[::1]:1053',
@@ -94,7 +97,7 @@ test('parses every option', () => {
   assert.equal(options.forward.cache.staleFor, 0);
   assert.deepEqual(options.transfer.to, ['192.0.2.9/32']);
   assert.equal(options.metrics, undefined);
-  assert.deepEqual(readDnsOptions(settings('upstream=none')).forward.upstreams, []);
+  assert.deepEqual(dnsOptionsOf(settings('upstream=none')).forward.upstreams, []);
 });
 
 suite('rejects an invalid value with its name and what was expected', () => {
@@ -123,25 +126,28 @@ suite('rejects an invalid value with its name and what was expected', () => {
       'listen=53',
       'invalid argument "53" for "--listen" flag: expected ADDR:PORT, such as :53, 127.0.0.1:1053 or [::1]:53',
     ],
-    ['zonal=yes', 'invalid argument "yes" for "--zonal" flag: expected true or false'],
+    ['zonal=yes', 'invalid argument "yes" for "--zonal" flag: strconv.ParseBool: parsing "yes": invalid syntax'],
     [
       'forward-timeout=4',
-      'invalid argument "4" for "--forward-timeout" flag: expected a duration, such as 4s, 500ms or 24h',
+      'invalid argument "4" for "--forward-timeout" flag: time: invalid duration "4": expected one such as 500ms, 15s or 1m30s',
     ],
-    ['forward-timeout=4ms', 'invalid argument "4ms" for "--forward-timeout" flag: expected 100ms or more'],
+    ['forward-timeout=4ms', 'invalid argument "4ms" for "--forward-timeout" flag: expected at least 100ms'],
     [
       'allow-recursion=10.0.0.0/99',
       'invalid argument "10.0.0.0/99" for "--allow-recursion" flag: "10.0.0.0/99": expected a CIDR such as 10.0.0.0/8',
     ],
-    ['namespaces=Default', 'invalid argument "Default" for "--namespaces" flag: "Default": expected a namespace name'],
+    [
+      'namespaces=Default',
+      'invalid argument "Default" for "--namespaces" flag: "Default": expected the name of a namespace, such as kube-system',
+    ],
   ];
   for (const [given, want] of table) {
-    test(given, () => assert.throws(() => readDnsOptions(settings(given)), { message: want, code: 'USAGE' }));
+    test(given, () => assert.throws(() => dnsOptionsOf(settings(given)), { message: want, code: 'USAGE' }));
   }
 
   test('rejects two stub-zone options for one zone', () => {
     const given = settings('stub-zone=a.example=192.0.2.1', 'stub-zone=a.example=192.0.2.2');
-    assert.throws(() => readDnsOptions(given), { message: /given twice for "a\.example"/ });
+    assert.throws(() => dnsOptionsOf(given), { message: /given twice for "a\.example"/ });
   });
 });
 
@@ -168,7 +174,7 @@ test('a printed file describes every key and parses to the same options', () => 
 });
 
 test('the example configuration contains every key with its default', async () => {
-  const file = new URL('../../examples/dns/config.yaml', import.meta.url);
+  const file = new URL('../../../examples/dns/config.yaml', import.meta.url);
   const text = await readFile(file, 'utf8');
   const [heading = ''] = text.split('\n\n', 1);
   const lines = heading.split('\n').map((line) => line.replace(/^# /, ''));
