@@ -25,6 +25,8 @@ import { eventKind } from './core/event/kind.ts';
 import { limitRangeKind } from './core/limitrange/kind.ts';
 import { namespaceKind } from './core/namespace/kind.ts';
 import { nodeKind } from './core/node/kind.ts';
+import { persistentVolumeKind } from './core/persistentvolume/kind.ts';
+import { persistentVolumeClaimKind } from './core/persistentvolumeclaim/kind.ts';
 import { podKind } from './core/pod/kind.ts';
 import { podTemplateKind } from './core/podtemplate/kind.ts';
 import { replicationControllerKind } from './core/replicationcontroller/kind.ts';
@@ -65,6 +67,8 @@ export const kinds: readonly Kind[] = [
   serviceAccountKind,
   podTemplateKind,
   replicationControllerKind,
+  persistentVolumeKind,
+  persistentVolumeClaimKind,
   resourceQuotaKind,
   limitRangeKind,
   deploymentKind,

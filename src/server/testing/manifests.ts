@@ -34,6 +34,12 @@ const contents: Readonly<Record<string, Content>> = {
   'apps/v1 StatefulSet': { spec: { ...workload, serviceName: 'web' } },
   'apps/v1 DaemonSet': { spec: workload },
   'apps/v1 ControllerRevision': { data: { spec: { template } }, revision: 1 },
+  'v1 PersistentVolume': {
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
+  },
+  'v1 PersistentVolumeClaim': {
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  },
   'v1 ReplicationController': { spec: { template } },
   'batch/v1 Job': { spec: { template: jobTemplate } },
   'batch/v1 CronJob': { spec: { schedule: '0 3 * * *', jobTemplate: { spec: { template: jobTemplate } } } },

@@ -9,9 +9,9 @@ const replacements: Readonly<Record<string, string>> = {
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-/** The warnings about deprecated node labels, each with the path of its key. */
-export const nodeLabelWarnings = (keys: readonly (readonly [path: string, label: string])[]): readonly string[] =>
-  keys.flatMap(([path, label]) => {
+/** The warnings about deprecated node labels, each after the start of its text. */
+export const nodeLabelWarnings = (keys: readonly (readonly [start: string, label: string])[]): readonly string[] =>
+  keys.flatMap(([start, label]) => {
     const replacement = replacements[label];
-    return replacement === undefined ? [] : [`${path}: ${replacement}`];
+    return replacement === undefined ? [] : [`${start} ${replacement}`];
   });

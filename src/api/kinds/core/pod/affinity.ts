@@ -37,7 +37,7 @@ const nodeSelectorTerm = atomic(
   }),
 );
 
-const nodeSelector = atomic(
+export const nodeSelector = atomic(
   struct(`${core}.NodeSelector`, 'Terms, at least one of which must match.', {
     nodeSelectorTerms: always(1, list(nodeSelectorTerm), 'The terms.', { required: true }),
   }),

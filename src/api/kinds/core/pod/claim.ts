@@ -1,5 +1,6 @@
 // PersistentVolumeClaims embedded in Pods and StatefulSets.
 import { labelSelector, objectMeta, objectSchema } from '../../../metadata.ts';
+import type { Infer } from '../../../schema/infer.ts';
 import {
   always,
   list,
@@ -79,3 +80,5 @@ export const persistentVolumeClaim = objectSchema(`${core}.PersistentVolumeClaim
   spec: always(2, persistentVolumeClaimSpec, 'The requested volume.'),
   status: always(3, persistentVolumeClaimStatus, 'The observed state.'),
 });
+
+export type PersistentVolumeClaim = Infer<typeof persistentVolumeClaim>;

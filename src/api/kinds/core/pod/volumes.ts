@@ -40,7 +40,7 @@ import {
 
 const core = 'io.k8s.api.core.v1';
 
-const hostPathVolumeSource = struct(`${core}.HostPathVolumeSource`, 'A path of the host.', {
+export const hostPathVolumeSource = struct(`${core}.HostPathVolumeSource`, 'A path of the host.', {
   path: always(1, string, 'The path.', { required: true }),
   type: pointer(2, string, 'Required type of the path.'),
 });

@@ -49,7 +49,7 @@ export const runtimeClassKind = defineKind<RuntimeClass>({
     ...(object.handler === old.handler ? [] : [invalidValue('handler', object.handler, 'field is immutable')]),
   ],
   warnings: ({ scheduling: given }) =>
-    nodeLabelWarnings(Object.keys(given?.nodeSelector ?? {}).map((key) => ['scheduling.nodeSelector', key])),
+    nodeLabelWarnings(Object.keys(given?.nodeSelector ?? {}).map((key) => ['scheduling.nodeSelector:', key])),
 });
 
 function specErrors({ handler, overhead: fixed, scheduling: given = {} }: RuntimeClass): readonly FieldError[] {

@@ -89,7 +89,7 @@ export const storageClassKind = defineKind<StorageClass>({
     nodeLabelWarnings(
       allowedTopologies.flatMap(({ matchLabelExpressions = [] }, term) =>
         matchLabelExpressions.map(
-          ({ key }, index) => [`allowedTopologies[${term}].matchLabelExpressions[${index}].key`, key] as const,
+          ({ key }, index) => [`allowedTopologies[${term}].matchLabelExpressions[${index}].key:`, key] as const,
         ),
       ),
     ),
