@@ -87,6 +87,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly generation: GenerationRule;
   readonly createOnUpdate: boolean;
   readonly unconditionalUpdate: boolean;
+  /** Objects are deleted this long after their last write. */
+  readonly ttlSeconds?: number;
   /** The response body of a completed DELETE. */
   readonly deleteReturns: 'object' | 'status';
   readonly columns: readonly Column<T>[];

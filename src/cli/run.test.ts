@@ -40,7 +40,7 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   ['help dns quer', 'fairlead: `fairlead dns` has no action "quer": see `fairlead help dns`\n'],
   ['--zzz', 'fairlead: unknown flag --zzz: see `fairlead --help`\n'],
   ['up --cluster', 'fairlead: flag needs an argument: --cluster NAME\n'],
-  ['up --store disk', 'fairlead: invalid argument "disk" for "--store" flag: expected sqlite or memory\n'],
+  ['up --store disk', 'fairlead: invalid argument "disk" for "--store" flag: expected sqlite, memory or etcd\n'],
   ['version extra', 'fairlead: unexpected argument "extra": expected `fairlead version`\n'],
   ['completion tcsh', 'fairlead: expected bash, zsh or fish\n'],
   ['gates --feature-gates A', 'fairlead: invalid argument "A" for "--feature-gates" flag: missing bool value for A\n'],

@@ -20,7 +20,7 @@ import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
 import { answerReview } from './reviews/answer.ts';
-import { QuotaExceededError, StoreUnavailableError } from '../store/errors.ts';
+import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError } from '../store/errors.ts';
 import { dispatchVerb, pathSupport } from './verbs/dispatch.ts';
 
 export interface HandlerOptions {
@@ -203,6 +203,10 @@ export class Handler {
     if (error instanceof StoreUnavailableError) {
       log.warn({ why: error.message, method, url }, 'request failed'); // without a stack, since many requests may fail
       return statusReply(unavailable(error.message).status);
+    }
+    if (error instanceof UnknownOutcomeError) {
+      log.warn({ why: error.message, method, url }, 'request failed');
+      return statusReply(failure({ code: 504, reason: 'Timeout', message: error.message }).status);
     }
     log.error({ err: error, method, url }, 'request failed');
     return statusReply(internalError(messageOf(error)).status);

@@ -20,7 +20,8 @@ test('compaction is due for old revisions or too many of them', () => {
     { at: 20000, revision: 121, compacted: 121, want: undefined, why: 'nothing happened' },
   ];
   for (const { at, revision, compacted, want, why } of looks) {
-    assert.equal(schedule.next(at, { revision, compacted }), want, `at ${at}: ${why}`);
+    const revisionBefore = (commits: number): number => Math.max(compacted, revision - commits);
+    assert.equal(schedule.next(at, { revision, compacted, revisionBefore }), want, `at ${at}: ${why}`);
   }
 });
 
@@ -39,6 +40,7 @@ test('limits the history, survives errors and ends with its signal', async () =>
       get compacted() {
         return store.compacted;
       },
+      revisionBefore: (commits) => store.revisionBefore(commits),
       compact: (revision) => (isBroken ? Promise.reject(new Error('full')) : store.compact(revision)),
     },
     signal: stop.signal,

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from './store.ts';
 
 export interface CompactorOptions {
-  readonly store: Pick<Store, 'revision' | 'compacted' | 'compact'>;
+  readonly store: Pick<Store, 'revision' | 'compacted' | 'revisionBefore' | 'compact'>;
   /** Ends the loop. */
   readonly signal: AbortSignal;
   /** The age of history to keep; default five minutes, as in Kubernetes. */
   readonly keepMs?: number;
-  /** The approximate maximum number of revisions; default 10,000, about 15 MB of Services. */
+  /** The approximate maximum number of commits; default 10,000, about 15 MB of Services. */
   readonly maxRevisions?: number;
   /** The check interval; default one second, so that a burst of writes cannot exhaust memory. */
   readonly intervalMs?: number;
@@ -64,13 +64,14 @@ export class CompactionSchedule {
   }
 
   /** The revision to compact to; undefined if there is too little to drop. */
-  next(now: number, { revision, compacted }: Pick<Store, 'revision' | 'compacted'>): number | undefined {
+  next(now: number, store: Pick<Store, 'revision' | 'compacted' | 'revisionBefore'>): number | undefined {
+    const { revision, compacted } = store;
     const last = this.#samples.at(-1);
     if (last === undefined || now - last.at >= this.#keepMs / 20) this.#samples.push({ at: now, revision });
     const old = this.#samples.findLast(({ at }) => now - at >= this.#keepMs);
     if (old !== undefined) this.#samples = this.#samples.filter(({ at }) => at >= old.at);
-    const isFull = revision - compacted > this.#maxRevisions * 1.1;
-    const target = Math.max(old?.revision ?? 0, isFull ? revision - this.#maxRevisions : 0);
+    const isFull = store.revisionBefore(Math.floor(this.#maxRevisions * 1.1)) > compacted;
+    const target = Math.max(old?.revision ?? 0, isFull ? store.revisionBefore(this.#maxRevisions) : 0);
     return target > compacted ? target : undefined;
   }
 }

@@ -77,7 +77,7 @@ describe('embedded store', () => {
     assert.deepEqual(recorder.changes, []);
     await journal.settle();
     assert.equal((await store.get('a'))?.value, '1');
-    assert.deepEqual(recorder.texts(1), ['1 a=1<none']);
+    assert.deepEqual(recorder.texts([1, 2, 3]), ['1 a=1<none']);
     assert.deepEqual(await commit, { ok: true, revision: 2 });
   });
 
@@ -152,7 +152,7 @@ describe('embedded store', () => {
     await setImmediate();
     await journal.settle();
     assert.deepEqual(await next, { ok: true, revision: 3 });
-    assert.deepEqual(recorder.texts(1), ['1 a=durable<none', '2 a=next<durable']);
+    assert.deepEqual(recorder.texts([1, 2, 3]), ['1 a=durable<none', '2 a=next<durable']);
   });
 
   it('rejects commits beyond the maximum number of waiting ones', async () => {

@@ -1,7 +1,7 @@
-import { QuotaExceededError, StoreUnavailableError } from './errors.ts';
+import { StoreUnavailableError } from './errors.ts';
 import { applied, bytesOf, History } from './history.ts';
 import type { StoreLimits } from './limits.ts';
-import { defaultMaxValueBytes, effectiveQuota } from './limits.ts';
+import { defaultMaxValueBytes, effectiveQuota, pastShare } from './limits.ts';
 import type {
   Change,
   Commit,
@@ -16,7 +16,7 @@ import type {
 } from './store.ts';
 import type { Tree } from './tree.ts';
 import { Watchers } from './watchers.ts';
-import { afterPrefix, changesOf, checkSizes, checkWrites, conflictOf } from './writes.ts';
+import { changesOf, checkQuota, checkSizes, checkWrites, conflictOf, rangeOf } from './writes.ts';
 
 /** The durable log of an embedded store. The store calls `append` only after the previous call settled. */
 export interface Journal {
@@ -36,11 +36,6 @@ export interface Journal {
 
 /** The maximum number of commits that wait for the disk; more are rejected for the client to retry. */
 const maxWaiting = 16_384;
-
-/** The part of the quota for history; the store compacts older revisions. */
-const pastShare = 1 / 8;
-/** By how much writes that do not grow the store, such as lease renewals, may exceed the quota until compaction. */
-const reserveShare = 1 / 4;
 
 /** The initial state of an embedded store. */
 export interface EmbeddedOptions extends StoreLimits {
@@ -102,6 +97,16 @@ export class EmbeddedStore implements Store {
     return this.#history.compacted;
   }
 
+  readonly isShared = false;
+
+  sync(): undefined {
+    return undefined;
+  }
+
+  revisionBefore(commits: number): number {
+    return this.#history.revisionBefore(commits);
+  }
+
   async commit(writes: readonly Write[]): Promise<Commit> {
     this.#checkOpen();
     checkWrites(writes);
@@ -115,23 +120,12 @@ export class EmbeddedStore implements Store {
     checkSizes(writes, tree, this.#maxValueBytes);
     const changes = changesOf(writes, state);
     if (changes.length === 0) return this.#afterPending({ ok: true, revision });
-    this.#checkQuota(writes, changes);
+    this.#pendingBytes += checkQuota(writes, changes, {
+      bytes: this.#history.bytes + this.#pendingBytes,
+      quota: this.#quotaBytes,
+    });
     this.#next = { tree: applied(tree, changes), revision: revision + 1 };
     return this.#enqueue(changes, { ok: true, revision: revision + 1 });
-  }
-
-  #checkQuota(writes: readonly Write[], changes: readonly Change[]): void {
-    let [added, growth] = [0, 0];
-    for (const { entry, previous } of changes) {
-      added += bytesOf(entry);
-      growth += bytesOf(entry) - bytesOf(previous);
-    }
-    const quota = this.#quotaBytes;
-    const allowed = growth > 0 ? quota : quota * (1 + reserveShare);
-    const bytes = this.#history.bytes + this.#pendingBytes;
-    const isRefused = added > 0 && bytes + added > allowed && !writes.some(({ isDeletion }) => isDeletion === true);
-    if (isRefused) throw new QuotaExceededError({ bytes, quota });
-    this.#pendingBytes += added;
   }
 
   /** A result without changes depends on commits that may not be durable yet, and must not resolve before them. */
@@ -166,9 +160,9 @@ export class EmbeddedStore implements Store {
 
   #makeVisible(batch: readonly Pending[]): void {
     const commits: (readonly Change[])[] = [];
-    for (const { changes, tree } of batch) {
+    for (const { changes, tree, result } of batch) {
       if (changes.length === 0) continue;
-      this.#history.append(changes, tree);
+      this.#history.append(result.revision, changes, tree);
       for (const { key, entry, repairs } of changes) {
         this.#pendingBytes -= bytesOf(entry);
         if (repairs !== undefined) this.#damaged.delete(key);
@@ -207,14 +201,7 @@ export class EmbeddedStore implements Store {
     this.#checkOpen();
     const revision = options.revision ?? this.revision;
     const tree = this.#history.at(revision);
-    const from = options.from !== undefined && options.from > prefix ? options.from : prefix;
-    const below = afterPrefix(prefix);
-    const limit = options.limit || Infinity;
-    const entries = tree.range(from, below, limit);
-    if (entries.length < limit) return { entries, revision, more: false, remaining: 0 };
-    const end = below === undefined ? tree.size : tree.countBelow(below);
-    const remaining = Math.max(0, end - tree.countBelow(from) - entries.length);
-    return { entries, revision, more: remaining > 0, remaining };
+    return rangeOf(tree, prefix, { ...options, revision });
   }
 
   async watch(prefix: string, from: number, observer: WatchObserver, signal: AbortSignal): Promise<void> {

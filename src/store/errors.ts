@@ -23,6 +23,11 @@ export class StoreUnavailableError extends Error {
   readonly code = 'STORE_UNAVAILABLE';
 }
 
+/** A shared store did not answer in time: it may or may not have written the commit. */
+export class UnknownOutcomeError extends Error {
+  readonly code = 'STORE_UNKNOWN_OUTCOME';
+}
+
 /** The data directory cannot be used: in use by another process, unreadable, of a newer format or corrupt. */
 export class DataDirectoryError extends Error {
   readonly code = 'STORE_DATA_DIRECTORY';
@@ -50,11 +55,12 @@ export class ValueTooLargeError extends Error {
 export class QuotaExceededError extends Error {
   readonly code = 'STORE_QUOTA_EXCEEDED';
 
-  constructor({ bytes, quota }: { readonly bytes: number; readonly quota: number }) {
+  constructor(used?: { readonly bytes: number; readonly quota: number }) {
+    const what =
+      used === undefined
+        ? 'etcd has the alarm NOSPACE: delete objects, compact and defragment etcd, and disarm the alarm'
+        : `the store holds ${used.bytes} bytes of ${used.quota}: delete objects or raise --quota-backend-bytes`;
     // Starts with the message of etcd, which clients match.
-    super(
-      `etcdserver: mvcc: database space exceeded: the store holds ${bytes} bytes of ${quota}: ` +
-        'delete objects or raise --quota-backend-bytes',
-    );
+    super(`etcdserver: mvcc: database space exceeded: ${what}`);
   }
 }

@@ -2,7 +2,7 @@ import { CompactedError, FutureRevisionError } from './errors.ts';
 import type { Change, Entry } from './store.ts';
 import { Tree } from './tree.ts';
 
-/** The interval of snapshots in revisions; states in between are rebuilt from changes on demand. */
+/** The interval of snapshots in commits; states in between are rebuilt from changes on demand. */
 const snapshotInterval = 64;
 
 interface Snapshot {
@@ -11,14 +11,17 @@ interface Snapshot {
 }
 
 /**
- * The durable history of an embedded store: the state at each revision since the compacted one, and the changes after it.
+ * The history that a store keeps in memory: the state at each revision since the compacted one, and the changes after it.
+ * Revisions ascend and may have gaps.
  *
  * A tree per revision would take more memory than the changes (about 1 KB per commit at 10,000 keys), so only some are
  * kept. Replaying up to 63 commits takes well under 0.1 ms.
  */
 export class History {
   #compacted: number;
-  /** The changes of revision `#compacted + 1`, `+ 2`, … */
+  /** The revisions after `#compacted`, ascending. */
+  #revisions: number[] = [];
+  /** The changes of each of `#revisions`. */
   #commits: (readonly Change[])[] = [];
   /** Ascending; the first is that of `#compacted`. */
   #snapshots: Snapshot[];
@@ -33,7 +36,7 @@ export class History {
     this.#snapshots = [{ revision: compacted, tree }];
     for (const entry of tree.range('', undefined, Infinity)) this.#bytes += bytesOf(entry);
     // As in etcd the first revision is 1 and has no changes: clients send resource version 0 for "any".
-    if (compacted === 0) this.append([], tree);
+    if (compacted === 0) this.append(1, [], tree);
   }
 
   get compacted(): number {
@@ -41,7 +44,7 @@ export class History {
   }
 
   get revision(): number {
-    return this.#compacted + this.#commits.length;
+    return this.#revisions.at(-1) ?? this.#compacted;
   }
 
   /** The state at the last revision. */
@@ -59,16 +62,16 @@ export class History {
     return this.#pastBytes;
   }
 
-  /** Appends the next revision: its changes and the resulting state. */
-  append(changes: readonly Change[], tree: Tree<Entry>): void {
+  /** Appends a later revision: its changes and the resulting state. */
+  append(revision: number, changes: readonly Change[], tree: Tree<Entry>): void {
+    this.#revisions.push(revision);
     this.#commits.push(changes);
     this.#current = tree;
     for (const { entry, previous } of changes) {
       this.#bytes += bytesOf(entry);
       this.#pastBytes += bytesOf(previous);
     }
-    const { revision } = this;
-    if (revision % snapshotInterval === 0) this.#snapshots.push({ revision, tree });
+    if (this.#commits.length % snapshotInterval === 0) this.#snapshots.push({ revision, tree });
   }
 
   /** The state at a revision; throws a `CompactedError` or a `FutureRevisionError` if it is not available. */
@@ -98,9 +101,16 @@ export class History {
         this.#pastBytes -= bytesOf(previous);
       }
     }
-    this.#commits = this.#commits.slice(revision - this.#compacted);
+    const kept = this.#countUntil(revision);
+    this.#revisions = this.#revisions.slice(kept);
+    this.#commits = this.#commits.slice(kept);
     this.#snapshots = [{ revision, tree }, ...this.#snapshots.filter((snapshot) => snapshot.revision > revision)];
     this.#compacted = revision;
+  }
+
+  /** The revision that is `commits` commits older than the last, or the compacted one. */
+  revisionBefore(commits: number): number {
+    return this.#revisions[this.#revisions.length - 1 - commits] ?? this.#compacted;
   }
 
   /** The revision to compact to, so that at most `bytes` of history remain. */
@@ -108,13 +118,25 @@ export class History {
     let kept = 0;
     for (let index = this.#commits.length - 1; index >= 0; index--) {
       for (const { previous } of this.#commits[index] ?? []) kept += bytesOf(previous);
-      if (kept > bytes) return this.#compacted + index + 1;
+      if (kept > bytes) return this.#revisions[index] ?? this.#compacted;
     }
     return this.#compacted;
   }
 
   #between(after: number, until: number): readonly (readonly Change[])[] {
-    return this.#commits.slice(after - this.#compacted, until - this.#compacted);
+    return this.#commits.slice(this.#countUntil(after), this.#countUntil(until));
+  }
+
+  /** The number of commits up to and including `revision`. */
+  #countUntil(revision: number): number {
+    let low = 0;
+    let high = this.#revisions.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#revisions[middle] ?? 0) <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   #check(revision: number): void {

@@ -22,6 +22,10 @@ export interface Write {
   readonly isDeletion?: boolean;
   /** The size for the size limit, if it differs from that of `value`, as for encrypted values. */
   readonly bytes?: number;
+  /** Only checks the expectation and writes nothing. */
+  readonly isCheck?: true;
+  /** A shared store may delete the key after this time without a write. */
+  readonly ttlSeconds?: number;
 }
 
 /** A successful commit, or the first key in conflict with its current entry (undefined: absent). */
@@ -85,20 +89,32 @@ export interface RangeOptions {
 }
 
 /**
- * A sorted map of keys with one revision that every commit raises by one.
+ * A sorted map of keys with one revision that every commit raises.
  *
- * Keys are compared by their UTF-8 bytes (keys are ASCII in practice). Changes of one commit share its revision.
+ * Keys are compared by their UTF-8 bytes (keys are ASCII in practice). Changes of one commit share its revision, and no
+ * other commit has it.
  */
 export interface Store extends AsyncDisposable {
   /** The last durable revision. */
   readonly revision: number;
   /** The compacted revision: reads and watches from it or later succeed. */
   readonly compacted: number;
+  /** Whether other processes write to it too. */
+  readonly isShared: boolean;
+  /** The revision that is this many commits older than the last, or the compacted one. */
+  revisionBefore(commits: number): number;
+
+  /**
+   * Resolves when reads and watches include every commit that was acknowledged before the call, by any process. Returns
+   * undefined if they always do. Rejects with a `StoreUnavailableError`.
+   */
+  sync(): Promise<void> | undefined;
 
   /**
    * Writes up to 128 keys atomically, each once. Resolves when the commit is durable and visible to reads and watches.
    * Rejects if the store cannot write (a full disk, closed), or with a `ValueTooLargeError` or `QuotaExceededError`. Then
-   * nothing was written. Deletions and writes that shrink a value always fit.
+   * nothing was written. Deletions and writes that shrink a value always fit. Rejects with an `UnknownOutcomeError` if a
+   * shared store did not answer in time.
    */
   commit(writes: readonly Write[]): Promise<Commit>;
 

@@ -1,5 +1,6 @@
-import { InvalidCommitError, ValueTooLargeError } from './errors.ts';
-import type { Change, Commit, DamagedRecord, Entry, Write } from './store.ts';
+import { InvalidCommitError, QuotaExceededError, ValueTooLargeError } from './errors.ts';
+import { bytesOf } from './history.ts';
+import type { Change, Commit, DamagedRecord, Entry, Range, RangeOptions, Write } from './store.ts';
 import type { Tree } from './tree.ts';
 
 /** The maximum number of keys per commit, as in etcd. */
@@ -30,6 +31,26 @@ export function checkSizes(writes: readonly Write[], tree: Tree<Entry>, limit: n
   }
 }
 
+/** By how much writes that do not grow the store, such as lease renewals, may exceed the quota until compaction. */
+const reserveShare = 1 / 4;
+
+/** Returns the bytes that the changes of a commit add; throws a `QuotaExceededError` if the store may not hold them. */
+export function checkQuota(
+  writes: readonly Write[],
+  changes: readonly Change[],
+  { bytes, quota }: { readonly bytes: number; readonly quota: number },
+): number {
+  let [added, growth] = [0, 0];
+  for (const { entry, previous } of changes) {
+    added += bytesOf(entry);
+    growth += bytesOf(entry) - bytesOf(previous);
+  }
+  const allowed = growth > 0 ? quota : quota * (1 + reserveShare);
+  const isRefused = added > 0 && bytes + added > allowed && !writes.some(({ isDeletion }) => isDeletion === true);
+  if (isRefused) throw new QuotaExceededError({ bytes, quota });
+  return added;
+}
+
 /** The state before a commit: entries, revision and keys with damaged records. */
 export interface State {
   readonly tree: Tree<Entry>;
@@ -51,7 +72,8 @@ export function conflictOf(writes: readonly Write[], { tree, revision, damaged }
 export function changesOf(writes: readonly Write[], { tree, revision: before, damaged }: State): Change[] {
   const changes: Change[] = [];
   const revision = before + 1;
-  for (const { key, value } of writes) {
+  for (const { key, value, isCheck } of writes) {
+    if (isCheck === true) continue;
     const previous = tree.get(key);
     const repairs = previous === undefined ? damaged.get(key)?.revision : undefined;
     if (value === undefined && previous === undefined && repairs === undefined) continue;
@@ -59,6 +81,23 @@ export function changesOf(writes: readonly Write[], { tree, revision: before, da
     changes.push({ key, revision, entry, previous, ...(repairs === undefined ? {} : { repairs }) });
   }
   return changes;
+}
+
+/** The entries of a range of the state at a revision. */
+export function rangeOf(
+  tree: Tree<Entry>,
+  prefix: string,
+  options: RangeOptions & { readonly revision: number },
+): Range {
+  const { revision } = options;
+  const from = options.from !== undefined && options.from > prefix ? options.from : prefix;
+  const below = afterPrefix(prefix);
+  const limit = options.limit || Infinity;
+  const entries = tree.range(from, below, limit);
+  if (entries.length < limit) return { entries, revision, more: false, remaining: 0 };
+  const end = below === undefined ? tree.size : tree.countBelow(below);
+  const remaining = Math.max(0, end - tree.countBelow(from) - entries.length);
+  return { entries, revision, more: remaining > 0, remaining };
 }
 
 /** The smallest string that is greater than all strings with `prefix`; undefined if there is none. */

@@ -12,7 +12,11 @@ export class TooManyValuesError extends Error {
 
 /** Counts the values of a document down from `maxValues`. */
 export class ValueBudget {
-  #left = maxValues;
+  #left: number;
+
+  constructor(limit: number = maxValues) {
+    this.#left = limit;
+  }
 
   get left(): number {
     return this.#left;

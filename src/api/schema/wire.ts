@@ -49,6 +49,11 @@ export class WireReader {
     return typeof value === 'number' ? value | 0 : Number(BigInt.asIntN(32, value));
   }
 
+  /** A 64-bit integer without loss of precision, such as an ID. */
+  int64(): bigint {
+    return BigInt.asIntN(64, BigInt(this.#varint()));
+  }
+
   double(): number {
     const start = this.#take(8);
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + start, 8).getFloat64(0, true);
@@ -126,7 +131,7 @@ export class WireWriter {
   #buffer = Buffer.allocUnsafe(initialBytes);
   #at = 0;
 
-  int(number: number, value: number): void {
+  int(number: number, value: number | bigint): void {
     this.#tag(number, wireTypes.varint);
     this.#varint(value);
   }
@@ -194,10 +199,10 @@ export class WireWriter {
     this.#varint((number << 3) | wireType);
   }
 
-  #varint(value: number): void {
+  #varint(value: number | bigint): void {
     const buffer = this.#room(10);
-    let rest = value;
-    if (rest < 0) {
+    let rest = Number(value);
+    if (rest < 0 || typeof value === 'bigint') {
       let wide = BigInt.asUintN(64, BigInt(value));
       for (; wide > 0x7fn; wide >>= 7n) buffer[this.#at++] = Number(wide & 0x7fn) | 0x80;
       rest = Number(wide);

@@ -50,9 +50,10 @@ export const command: Command = {
       serviceCidrs: readFlag(settings, 'service-cluster-ip-range', parseServiceRanges, ['10.0.0.0/24']),
       loopbackEndpoints: [],
     };
+    const server = readServerOptions(settings);
     const options = {
-      ...readServerOptions(settings),
-      clusters: [cluster],
+      ...server,
+      clusters: [server.etcd?.prefix === undefined ? cluster : { ...cluster, etcdPrefix: server.etcd.prefix }],
       parts: [],
       certificateNames: namesOfMachine(host, advertise),
       portFlag: '--secure-port',

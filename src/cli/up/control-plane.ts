@@ -97,10 +97,11 @@ async function startServers(
   }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack; readonly hooks: Hooks },
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const { log } = running;
+  const certificates = ensureCertificates(options, directory, log);
   const opening = allOrFirstError(
     options.clusters.map(async (cluster) => ({
       cluster,
-      open: await openCluster(cluster, { ...options, directory, log, stack }),
+      open: await openCluster(cluster, { ...options, directory, log, stack, certificates }),
     })),
   );
   const loading = loadParts(options.parts, options.clusters, {
@@ -111,7 +112,7 @@ async function startServers(
     opening,
     loading,
     readTokens(options.tokenFile),
-    ensureCertificates(options, directory, log),
+    certificates,
   ]);
   const encryption = await openEncryption(options.encryption, log, stack);
   for (const warning of options.gates.warnings) log.warn(warning);

@@ -5,6 +5,7 @@ import type { Flag } from '../options/flags.ts';
 import { booleanFlag } from '../options/flags.ts';
 import { logFlags } from '../process/log.ts';
 import { encryptionFlags } from './encryption.ts';
+import { etcdFlags } from './etcd.ts';
 import { limitFlags } from './limit-flags.ts';
 import { proxyModes, storeKinds } from './options.ts';
 
@@ -58,6 +59,7 @@ export const serverFlags: readonly Flag[] = [
   ...limitFlags,
   featureGatesFlag,
   ...logFlags('warn'),
+  ...etcdFlags,
 ];
 
 /** The flags of `up`. */

@@ -78,9 +78,22 @@ describe('up options', () => {
     { given: { apply: ['@east'] }, want: /for "--apply" flag: expected a path$/ },
     {
       given: { store: ['etcd'] },
-      want: /^invalid argument "etcd" for "--store" flag: expected sqlite or memory$/,
+      want: /^--store etcd needs --etcd-servers, as in http:\/\/127\.0\.0\.1:2379$/,
     },
-    { given: { store: ['disk'] }, want: /for "--store" flag: expected sqlite or memory$/ },
+    { given: { store: ['disk'] }, want: /for "--store" flag: expected sqlite, memory or etcd$/ },
+    { given: { etcd: ['http://127.0.0.1:2379'] }, want: /^--etcd needs --store etcd$/ },
+    {
+      given: { store: ['etcd'], 'etcd-servers': ['10.0.0.1'] },
+      want: /^invalid argument "10.0.0.1" for "--etcd-servers" flag: expected URLs such as/,
+    },
+    {
+      given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379,http://10.0.0.2:2379'] },
+      want: /^--etcd-servers: all members need https, or none$/,
+    },
+    {
+      given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379'], 'etcd-certfile': ['a.pem'] },
+      want: /^--etcd-certfile and --etcd-keyfile need each other$/,
+    },
     { given: { proxy: ['ipvs'] }, want: /for "--proxy" flag: expected userspace, nftables or none$/ },
     { given: { parts: ['server,bgp'] }, want: /for "--parts" flag: unknown part "bgp": the parts are server, / },
     { given: { parts: ['dns'] }, want: /for "--parts" flag: "server" is missing: the other parts need it$/ },

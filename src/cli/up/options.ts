@@ -6,7 +6,7 @@ import { overlap, parseServiceRanges } from '../options/cidr.ts';
 import type { GateSettings } from '../options/feature-gates.ts';
 import { readFeatureGates } from '../options/feature-gates.ts';
 import type { Settings } from '../options/flags.ts';
-import { flagError, readFlag, readFlags, sectionOf } from '../options/flags.ts';
+import { flagError, readFlag, readFlags, sectionOf, textOf } from '../options/flags.ts';
 import type { PortRange } from '../options/values.ts';
 import {
   countBetween,
@@ -25,6 +25,8 @@ import { readLogOptions } from '../process/log.ts';
 import { readAdmissionPlugins } from './admission-plugins.ts';
 import type { EncryptionOptions } from './encryption.ts';
 import { readEncryption } from './encryption.ts';
+import type { EtcdOptions } from './etcd.ts';
+import { readEtcd } from './etcd.ts';
 import { readAudit, readLimits } from './limit-flags.ts';
 import { defaultDataDir } from './stored-clusters.ts';
 import { defaultRanges, loopbackEndpoints, maxClusters } from './ranges.ts';
@@ -40,11 +42,13 @@ export interface ClusterOptions {
   readonly serviceCidrs: readonly string[];
   /** The range of its supercluster IPs, if it is in a set. */
   readonly superclusterCidrs?: readonly string[];
+  /** The prefix of its keys, if its store is etcd. */
+  readonly etcdPrefix?: string;
   /** Loopback ranges that endpoints may use; none in production. */
   readonly loopbackEndpoints: readonly string[];
 }
 
-export const storeKinds = ['sqlite', 'memory'] as const;
+export const storeKinds = ['sqlite', 'memory', 'etcd'] as const;
 export type StoreKind = (typeof storeKinds)[number];
 
 export const proxyModes = ['userspace', 'nftables', 'none'] as const;
@@ -53,6 +57,8 @@ export const proxyModes = ['userspace', 'nftables', 'none'] as const;
 export interface ServerOptions {
   readonly dataDir: string;
   readonly store: StoreKind;
+  /** Set if the store is etcd. */
+  readonly etcd: EtcdOptions | undefined;
   /** Bytes a store may hold; undefined: the default. */
   readonly quotaBytes: number | undefined;
   readonly acceptDataLoss: boolean;
@@ -86,9 +92,11 @@ const minQuotaBytes = 16 * 1024 * 1024;
 
 /** Reads the flags of every command with an API server. */
 export function readServerOptions(settings: Settings): ServerOptions {
+  const store = readFlag(settings, 'store', oneOf(storeKinds), 'sqlite');
   return {
     dataDir: readFlag(settings, 'data-dir', parsePath, defaultDataDir),
-    store: readFlag(settings, 'store', oneOf(storeKinds), 'sqlite'),
+    store,
+    etcd: readEtcd(settings, store),
     quotaBytes: readFlag<number | undefined>(settings, 'quota-backend-bytes', countBetween(minQuotaBytes), undefined),
     acceptDataLoss: readFlag(settings, 'accept-data-loss', parseBoolean, false),
     nodePorts: readFlag(settings, 'service-node-port-range', parsePortRange, { from: 30000, to: 32767 }),
@@ -150,8 +158,10 @@ function clusterOptions(names: readonly string[], settings: Settings): readonly 
     });
     for (const name of cluster === undefined ? names : [cluster]) ranges.set(name, cidrs);
   }
+  const etcdPrefix = textOf(settings, 'etcd-prefix') ?? '/fairlead';
   const clusters = names.map((name, index) => ({
     name,
+    etcdPrefix: `${etcdPrefix.replace(/\/$/, '')}/${name}`,
     listen: { host, port: ports.api(index) },
     dns: { address: host, port: ports.dns(index) },
     serviceCidrs: ranges.get(name) ?? [defaultRanges(index).services],

@@ -20,6 +20,8 @@ import { version } from '../program.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import type { PortRange } from '../options/values.ts';
 import type { DataDirectory } from './data-directory.ts';
+import type { EtcdOptions } from './etcd.ts';
+import { openEtcd } from './etcd.ts';
 import type { ClusterOptions, StoreKind } from './options.ts';
 
 /** The folder of the data directory with the keys of service account tokens, one folder for each cluster. */
@@ -47,6 +49,7 @@ export interface OpenCluster {
 export interface ServerSetup {
   readonly directory: DataDirectory;
   readonly store: StoreKind;
+  readonly etcd: EtcdOptions | undefined;
   /** Bytes a store may hold; undefined: the default. */
   readonly quotaBytes: number | undefined;
   /** Opens stores that have lost acknowledged writes. */
@@ -77,10 +80,10 @@ export interface ServerSetup {
 
 /** Imports the server and opens a cluster's store, which takes longest and needs no certificate. The stack closes the store. */
 export async function openCluster(
-  { name }: ClusterOptions,
+  cluster: ClusterOptions,
   setup: StoreSetup & Pick<ServerSetup, 'stack'>,
 ): Promise<OpenCluster> {
-  const [{ startServer }, store] = await Promise.all([import('../../server/server.ts'), openStore(name, setup)]);
+  const [{ startServer }, store] = await Promise.all([import('../../server/server.ts'), openStore(cluster, setup)]);
   setup.stack.use(store);
   return { startServer, store };
 }
@@ -148,10 +151,16 @@ function urlOf({ advertise, listen: { host } }: ClusterOptions, port: number): s
   return `https://${joinHostPort(address, port)}`;
 }
 
-type StoreSetup = Pick<ServerSetup, 'store' | 'directory' | 'quotaBytes' | 'acceptDataLoss' | 'clusters' | 'log'>;
+type StoreSetup = Pick<
+  ServerSetup,
+  'store' | 'etcd' | 'directory' | 'quotaBytes' | 'acceptDataLoss' | 'clusters' | 'log'
+> & {
+  /** Cluster → its certificates, which are made while the stores open. */
+  readonly certificates: Promise<ReadonlyMap<string, Pki>>;
+};
 
-async function openStore(name: string, setup: StoreSetup): Promise<Store> {
-  const { store, directory, acceptDataLoss, log, clusters } = setup;
+async function openStore({ name, etcdPrefix }: ClusterOptions, setup: StoreSetup): Promise<Store> {
+  const { store, etcd, directory, acceptDataLoss, log, clusters, certificates } = setup;
   const { effectiveQuota } = await import('../../store/limits.ts');
   const quotaBytes = effectiveQuota(setup.quotaBytes, { stores: clusters.length });
   switch (store) {
@@ -163,6 +172,11 @@ async function openStore(name: string, setup: StoreSetup): Promise<Store> {
       const { openSqliteStore } = await import('../../store/sqlite/sqlite.ts');
       const onNotice = ({ message, keys }: Notice): void => log.warn({ cluster: name, ...keys }, message);
       return openSqliteStore({ path: directory.at('clusters', name), quotaBytes, acceptDataLoss, onNotice });
+    }
+    case 'etcd': {
+      const pki = (await certificates).get(name);
+      if (etcd === undefined || pki === undefined) throw new Error('bug: etcd is used without its options');
+      return openEtcd(etcd, { name, prefix: etcdPrefix ?? '/registry', ca: pki.ca, quotaBytes, log });
     }
   }
 }

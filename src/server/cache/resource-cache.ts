@@ -109,6 +109,28 @@ export class ResourceCache {
     this.#lastChangeRevision = Math.max(this.#lastChangeRevision, entry.revision);
   }
 
+  /**
+   * Replaces all objects by those of a later revision, because changes were missed. Watches that can end do so, and their
+   * clients list again; others are notified of the differences.
+   */
+  replace(entries: readonly Entry[], revision: number, time: number): void {
+    const before = this.#items;
+    this.#items = Tree.empty();
+    this.#unreadable.clear();
+    for (const entry of entries) this.load(entry);
+    this.#history.reset(revision);
+    this.#lastChangeRevision = revision;
+    for (const watcher of this.watchers) watcher.end?.();
+    const gone = before.range('', undefined, Infinity).filter(({ key }) => this.#items.get(key) === undefined);
+    for (const previous of gone)
+      this.watchers.notify(differenceOf(previous.key, { item: undefined, previous, revision, time }));
+    for (const item of this.#items.range('', undefined, Infinity)) {
+      const previous = before.get(item.key);
+      if (previous?.revision === item.revision) continue;
+      this.watchers.notify(differenceOf(item.key, { item, previous, revision: item.revision, time }));
+    }
+  }
+
   /** Adds a change that happened before `load` to the history only, for watches that resume. */
   backfill(change: Change, time: number): void {
     const item = change.entry === undefined ? undefined : this.item(change.entry);
@@ -165,6 +187,12 @@ const isReadable = ({ item, previous }: CacheEvent): boolean =>
 /** Kubernetes' error for a value that no provider can decrypt. */
 const unreadable = (key: string, problem: string): StatusError =>
   internalError(`unable to transform key ${JSON.stringify(key)}: ${problem}`);
+
+const differenceOf = (key: string, event: Omit<CacheEvent, 'key' | 'lines'>): CacheEvent => ({
+  ...event,
+  key,
+  lines: undefined,
+});
 
 const eventOf = (change: Change, item: Item | undefined, previous: Item | undefined, time: number): CacheEvent => ({
   revision: change.revision,

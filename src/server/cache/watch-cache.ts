@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { messageOf } from '../../api/error-message.ts';
 import type { Kind } from '../../api/kind.ts';
 import { setTimeout } from '../../machine/timers.ts';
-import type { Change, Store } from '../../store/store.ts';
+import { CompactedError } from '../../store/errors.ts';
+import type { Change, Store, WatchObserver } from '../../store/store.ts';
 import type { HistoryLimits } from './history.ts';
 import { forRegistryKey, registryRoot } from './layout.ts';
 import { ResourceCache } from './resource-cache.ts';
@@ -10,6 +14,9 @@ const defaultLimits: HistoryLimits = { maxEvents: 10_000, maxBytes: 16 << 20, ma
 
 /** How long a read waits for a revision that the cache has not reached. */
 const defaultWaitMs = 3000;
+
+/** The pause between attempts to load everything again. */
+const restartMs = 500;
 
 /** Settings of the watch cache. */
 export interface CacheTuning {
@@ -57,16 +64,43 @@ export class WatchCache {
     const { entries, revision } = await options.store.range(registryRoot);
     for (const entry of entries) watchCache.#cacheOf(entry.key)?.load(entry);
     watchCache.#revision = revision;
-    await options.store.watch(
-      registryRoot,
-      from,
-      {
-        onChanges: (changes, reached) => watchCache.#take(changes, reached, revision),
-        onEnd: options.onLost,
-      },
-      watchCache.#stop.signal,
-    );
+    await watchCache.#follow(from, revision);
     return watchCache;
+  }
+
+  /** Watches the store from `from`; the objects are those of the revision `loaded`. */
+  async #follow(from: number, loaded: number): Promise<void> {
+    const observer: WatchObserver = {
+      onChanges: (changes, reached) => this.#take(changes, reached, loaded),
+      onEnd: (error) => {
+        if (error instanceof CompactedError) void this.#restart(); // never rejects
+        else this.#options.onLost(error);
+      },
+    };
+    await this.#options.store.watch(registryRoot, from, observer, this.#stop.signal);
+  }
+
+  /** Loads everything again, because changes were missed. */
+  async #restart(): Promise<void> {
+    const { store, clock, onLost } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        const { entries, revision } = await store.range(registryRoot);
+        const byCache = Map.groupBy(entries, ({ key }) => this.#cacheOf(key));
+        this.#revision = revision; // may be lower than before, when the store was restored from a backup
+        for (const cache of this.caches) cache.replace(byCache.get(cache) ?? [], revision, clock());
+        await this.#follow(revision, revision);
+        return;
+      } catch (error) {
+        if (!store.isShared && !(error instanceof CompactedError)) {
+          onLost(error instanceof Error ? error : new Error(messageOf(error)));
+          return;
+        }
+        // The store reports the reason itself. The timer does not keep the process running.
+        await sleep(restartMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
   }
 
   get revision(): number {

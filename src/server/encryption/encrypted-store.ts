@@ -38,6 +38,18 @@ export class EncryptedStore implements Store {
     return this.#store.compacted;
   }
 
+  get isShared(): boolean {
+    return this.#store.isShared;
+  }
+
+  sync(): Promise<void> | undefined {
+    return this.#store.sync();
+  }
+
+  revisionBefore(commits: number): number {
+    return this.#store.revisionBefore(commits);
+  }
+
   async commit(writes: readonly Write[]): Promise<Commit> {
     return this.#store.commit(writes.map((write) => this.#encrypted(write)));
   }

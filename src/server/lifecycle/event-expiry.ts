@@ -4,14 +4,11 @@ import { isNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 
-/** The time to live of an Event after its last occurrence. */
-const ttlMs = 3_600_000;
-
-/** Deletes the Events that have not occurred for an hour; returns their number. */
+/** Deletes the Events that have not occurred for their time to live; returns their number. */
 export async function expireEvents(context: ServerContext): Promise<number> {
   const cache = context.watchCache.of(eventKind);
   const resource = { kind: eventKind, cache };
-  const before = context.clock() - ttlMs;
+  const before = context.clock() - (eventKind.ttlSeconds ?? Infinity) * 1000;
   const expired = cache.range(cache.prefix).filter((item) => lastOccurrence(item) < before);
   for (const { object } of expired) {
     const { namespace = '', name = '' } = object.metadata;

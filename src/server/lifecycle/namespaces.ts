@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 
+import { isNotFound } from '../../api/errors.ts';
 import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
 import type { ConfigMap } from '../../api/kinds/core/configmap/schema.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
@@ -119,7 +120,12 @@ export class NamespaceLifecycle {
     const namespaces = this.#context.watchCache.of(namespaceKind);
     const item = namespaces.get(namespaces.key('', name));
     if (item === undefined) return true;
-    if (item.object.metadata.deletionTimestamp !== undefined) return terminate(this.#context, name);
+    if (item.object.metadata.deletionTimestamp !== undefined) {
+      return terminate(this.#context, name).catch((error: unknown) => {
+        if (isNotFound(error)) return true; // another server was faster
+        throw error;
+      });
+    }
     await this.#ensureContent(name);
     return true;
   }

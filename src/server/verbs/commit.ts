@@ -31,6 +31,10 @@ export function writtenItem({ cache }: Resource, entry: Entry): Item {
 export const dryRunItem = ({ cache }: Resource, key: string, value: string, revision: number): Item =>
   new Item({ key, value, revision, created: revision }, cache.layout);
 
+/** The time to live of a written object. */
+export const expiryOf = ({ cache: { kind } }: Resource): Pick<Write, 'ttlSeconds'> =>
+  kind.ttlSeconds === undefined ? {} : { ttlSeconds: kind.ttlSeconds };
+
 interface Candidate {
   readonly object: ApiObject;
   /** The object as it is stored. */

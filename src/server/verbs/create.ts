@@ -6,7 +6,7 @@ import { checkEscalation } from '../access/rbac/escalation.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { withDefaultIngressClass } from '../admission/ingress-class.ts';
-import { checkNamespace } from '../admission/namespace.ts';
+import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
 import type { Write } from '../../store/store.ts';
@@ -19,7 +19,7 @@ import { kindSubject, subjectOf } from '../resource.ts';
 import { allocateForCreate, checkWriteCount } from './allocation.ts';
 import type { Allocation } from './allocation.ts';
 import { readObject, withUniqueOwners } from './body.ts';
-import { commitObject, dryRunItem, storedValue, writtenItem } from './commit.ts';
+import { commitObject, dryRunItem, expiryOf, storedValue, writtenItem } from './commit.ts';
 import { damagedRecord } from './damaged.ts';
 import type { WriteRequest, Written } from './write-request.ts';
 import { clientRequest, resetFieldsOf, withMetadata } from './write-request.ts';
@@ -64,6 +64,7 @@ export async function createObject(
     withDefaultIngressClass(context, resource, identify(context, resource, request, given)),
   );
   const { name = '', generateName: prefix = '' } = identified.metadata;
+  if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);
   checkNamespace(context, resource, request.namespace, name || prefix);
   await work.run(() => checkEscalation(context, resource, request, { next: identified, old: undefined }));
   const isGenerated = name === '' && prefix !== '';
@@ -174,14 +175,21 @@ async function commitNew(
 ): Promise<Written | 'name taken' | 'claim lost'> {
   const { cache } = resource;
   const key = cache.key(request.namespace, object.metadata.name ?? '');
-  if (cache.get(key) !== undefined) return 'name taken';
+  // In a shared store, another server may have deleted the object: its commit decides.
+  if (cache.get(key) !== undefined && (request.dryRun || !context.store.isShared)) return 'name taken';
   if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
+  const checks = namespaceCheck(context, resource, request.namespace);
   const { commit, value: written } = await commitObject(
     context,
     resource,
     { object, value, old: undefined },
     (content) =>
-      checkWriteCount(resource, object, [{ key, value: content, expect: 0 }, ...allocation.writes, ...charges]),
+      checkWriteCount(resource, object, [
+        { key, value: content, expect: 0, ...expiryOf(resource) },
+        ...allocation.writes,
+        ...charges,
+        ...checks,
+      ]),
   );
   if (commit.ok) {
     const { revision } = commit;
@@ -189,6 +197,7 @@ async function commitNew(
   }
   if (!(await context.watchCache.waitForRevision(commit.revision))) throw serverTimeout('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
+  if (commit.key === checks[0]?.key) return 'claim lost';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'retry') throw conflict;
   return 'claim lost';

@@ -40,6 +40,7 @@ export async function dispatchVerb(
   info: ResourceRequest,
   call: Call,
 ): Promise<Reply | ListReply> {
+  if (context.store.isShared && isConsistent(context, info)) await context.store.sync();
   if (info.subresource === 'token') return requestToken(context, info, call);
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) call.warnings.push(deprecation);
@@ -65,6 +66,15 @@ export async function dispatchVerb(
     case 'unsupported':
       return methodNotAllowed();
   }
+}
+
+/** Whether a request must see all writes that other servers have acknowledged. A create is decided by the store. */
+function isConsistent({ watchCache }: ServerContext, { verb, query, subresource }: ResourceRequest): boolean {
+  if (verb === 'create') return subresource !== '' || query.has('dryRun');
+  if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return true;
+  const revision = query.get('resourceVersion') ?? '';
+  // A revision that this server has not reached may be that of another server.
+  return revision === '' ? (query.get('continue') ?? '') === '' : Number(revision) > watchCache.revision;
 }
 
 /** GET of one object, not older than `resourceVersion`. */

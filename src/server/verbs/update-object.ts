@@ -20,7 +20,7 @@ import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
 import type { Allocation } from './allocation.ts';
 import { allocateForUpdate, checkWriteCount, releaseOnDelete } from './allocation.ts';
-import { commitObject, dryRunItem, servedObject, storedValue, writtenItem } from './commit.ts';
+import { commitObject, dryRunItem, expiryOf, servedObject, storedValue, writtenItem } from './commit.ts';
 import { rejectDamaged } from './damaged.ts';
 import { hasFinalizers } from './delete-object.ts';
 import type { WriteRequest, Written } from './write-request.ts';
@@ -145,7 +145,7 @@ async function commitUpdate(
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
   const { commit, value: written } = await commitObject(context, resource, { object: next, value, old }, (content) =>
     checkWriteCount(resource, next, [
-      { key: item.key, value: isGone ? undefined : content, expect: item.revision },
+      { key: item.key, value: isGone ? undefined : content, expect: item.revision, ...expiryOf(resource) },
       ...(isGone ? releaseOnDelete(context, resource, old) : [...allocation.writes, ...charges]),
     ]),
   );

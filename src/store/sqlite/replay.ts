@@ -105,5 +105,7 @@ function staleKeys(tree: Tree<Entry>, { id, key, previous }: DamagedRow, swept: 
     .map((entry) => entry.key);
 }
 
-const append = (history: History, commit: readonly Change[]): void =>
-  history.append(commit, applied(history.current, commit));
+function append(history: History, commit: readonly Change[]): void {
+  const revision = commit[0]?.revision ?? history.revision;
+  history.append(revision, commit, applied(history.current, commit));
+}

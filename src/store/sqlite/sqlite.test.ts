@@ -67,7 +67,7 @@ describe('sqlite store file', () => {
       );
       const recorder = new Recorder();
       await store.watch('', from, recorder, new AbortController().signal);
-      assert.deepEqual(recorder.texts(from), ['1 a=gone<2', '1 c=4<3', '2 a=5<none']);
+      assert.deepEqual(recorder.texts([from, from + 1, from + 2, from + 3]), ['1 a=gone<2', '1 c=4<3', '2 a=5<none']);
       await assert.rejects(store.range('', { revision: from - 1 }), { code: 'STORE_COMPACTED' });
     }
   });

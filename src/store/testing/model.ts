@@ -24,15 +24,21 @@ class Model {
     return this.#states.get(revision) ?? new Map<string, Entry>();
   }
 
-  /** The key in conflict; undefined if the commit succeeded. */
-  commit(writes: readonly Write[]): string | undefined {
+  /** The revision that is some commits older than the last, or the first. */
+  before(commits: number): number {
+    const revisions = [...this.#states.keys()];
+    return revisions[Math.max(0, revisions.length - 1 - commits)] ?? 0;
+  }
+
+  /** The key in conflict; undefined if the commit succeeds, at `revision` if it changes something. */
+  commit(writes: readonly Write[], revision: number): string | undefined {
     const before = this.at(this.revision);
     const conflict = writes.find(
       ({ key, expect }) => expect !== undefined && expect !== (before.get(key)?.revision ?? 0),
     );
     if (conflict !== undefined) return conflict.key;
-    const revision = this.revision + 1;
     const after = new Map(before);
+    let isChanged = false;
     for (const { key, value } of writes) {
       const previous = before.get(key);
       if (value === undefined && previous === undefined) continue;
@@ -40,8 +46,10 @@ class Model {
       if (entry === undefined) after.delete(key);
       else after.set(key, entry);
       this.changes.push({ key, revision, entry, previous });
+      isChanged = true;
     }
-    if (this.changes.at(-1)?.revision !== revision) return undefined;
+    if (!isChanged) return undefined;
+    assert.ok(revision > this.revision, 'the revision rises');
     this.#states.set(revision, after);
     this.revision = revision;
     return undefined;
@@ -80,16 +88,16 @@ class Comparison {
       const expect = { any: undefined, absent: 0, current: now, stale: now + 1 }[expectation];
       return { key: this.#root + key, value, expect };
     });
-    const conflict = this.#model.commit(writes);
     const commit = await this.#store.commit(writes);
+    const conflict = this.#model.commit(writes, commit.revision);
     assert.equal(commit.ok ? undefined : commit.key, conflict);
     assert.equal(commit.revision, this.#model.revision);
     assert.equal(this.#store.revision, this.#model.revision);
   }
 
   async range(step: { prefix: string; from: string; limit: number; back: number }): Promise<void> {
-    const { revision: now, compacted } = this.#model;
-    const options = { from: this.#root + step.from, limit: step.limit, revision: now - step.back };
+    const { compacted } = this.#model;
+    const options = { from: this.#root + step.from, limit: step.limit, revision: this.#model.before(step.back) };
     const range = this.#store.range(this.#root + step.prefix, options);
     if (options.revision < compacted) {
       // The model does not contain earlier revisions, which may or may not be compacted.
@@ -101,14 +109,14 @@ class Comparison {
 
   async watch(step: { prefix: string; back: number }): Promise<void> {
     const prefix = this.#root + step.prefix;
-    const from = Math.max(this.#model.compacted, this.#model.revision - step.back);
+    const from = Math.max(this.#model.compacted, this.#model.before(step.back));
     const recorder = new Recorder();
     this.#watches.push({ prefix, from, recorder });
     await this.#store.watch(prefix, from, recorder, this.#stop.signal);
   }
 
   async compact(back: number): Promise<void> {
-    this.#model.compacted = Math.max(this.#model.compacted, this.#model.revision - back);
+    this.#model.compacted = Math.max(this.#model.compacted, this.#model.before(back));
     await this.#store.compact(this.#model.compacted);
     assert.equal(this.#store.compacted, this.#model.compacted);
   }
@@ -118,12 +126,16 @@ class Comparison {
     for (const { prefix, from, recorder } of this.#watches) {
       const want = this.#model.changes.filter(({ key, revision }) => revision > from && key.startsWith(prefix));
       await until(() => recorder.changes.length >= want.length, 'all changes are seen');
-      assert.deepEqual(recorder.changes, want);
+      assert.deepEqual(ordered(recorder.changes), ordered(want));
       assert.deepEqual(recorder.ends, []);
     }
     this.#stop.abort();
   }
 }
+
+/** Changes of one commit have no order. */
+const ordered = (changes: readonly Change[]): readonly Change[] =>
+  changes.toSorted((a, b) => a.revision - b.revision || (a.key < b.key ? -1 : 1));
 
 const key = fc.constantFrom('a', 'a/1', 'a/2', 'a0', 'b', 'b/1', 'b/1/x', 'c');
 const write = fc.record({

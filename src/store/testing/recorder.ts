@@ -18,11 +18,11 @@ export class Recorder implements WatchObserver {
     this.ends.push(error);
   }
 
-  /** The recorded changes, with revisions relative to `base`. */
-  texts(base: number): string[] {
+  /** The recorded changes, with the index of their revision in `revisions`. */
+  texts(revisions: readonly number[]): string[] {
     return this.changes.map(
       ({ key, revision, entry, previous }) =>
-        `${revision - base} ${key.slice(-1)}=${entry?.value ?? 'gone'}<${previous?.value ?? 'none'}`,
+        `${revisions.indexOf(revision)} ${key.slice(-1)}=${entry?.value ?? 'gone'}<${previous?.value ?? 'none'}`,
     );
   }
 }

@@ -50,6 +50,7 @@ export const eventKind = defineKind<Event>({
   namespaced: true,
   schema: event,
   quota: 'none',
+  ttlSeconds: 3600,
   createOnUpdate: true,
   columns: eventColumns,
   selectableFields: {

@@ -1,0 +1,391 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { setTimeout } from '../../machine/timers.ts';
+import { StoreUnavailableError } from '../errors.ts';
+import type { StoreLimits } from '../limits.ts';
+import { defaultMaxValueBytes, effectiveQuota, pastShare } from '../limits.ts';
+import type { Commit, Entry, Range, RangeOptions, Store, StoreStatus, WatchObserver, Write } from '../store.ts';
+import { changesOf, checkQuota, checkSizes, checkWrites, rangeOf } from '../writes.ts';
+import type { EtcdAddress } from './client.ts';
+import { EtcdClient, unavailable } from './client.ts';
+import { Compaction, compactedRevision } from './compaction.ts';
+import { failureOf, reasonOf } from './failures.ts';
+import { Feed } from './feed.ts';
+import { Keys } from './keys.ts';
+import { Session, SharedLeases } from './leases.ts';
+import type { KeyValue } from './messages.ts';
+import { range, status } from './messages.ts';
+import { Mirror } from './mirror.ts';
+import type { ClusterOwner } from './owner.ts';
+import { claimPrefix } from './owner.ts';
+import { etcdRevisionOf } from './values.ts';
+import { certainConflict, stateOf, Writer } from './writer.ts';
+
+export interface EtcdStoreOptions extends EtcdAddress, StoreLimits {
+  /** kube-apiserver's `--etcd-prefix`; default `/registry`. */
+  readonly prefix?: string | undefined;
+  /** The cluster that the prefix must belong to; undefined: any. */
+  readonly owner?: ClusterOwner | undefined;
+  /** How long the first connection is tried; default one minute. */
+  readonly timeoutMs?: number | undefined;
+  /** The age of history that etcd keeps; default five minutes, 0: never compact. */
+  readonly keepMs?: number | undefined;
+  /** False where a kube-apiserver uses the same prefix: each commit then has a revision of etcd of its own. */
+  readonly isBatching?: boolean | undefined;
+  /** Receives messages for the operator. */
+  readonly onNotice?: (message: string, keys: Readonly<Record<string, unknown>>) => void;
+}
+
+/** The maximum number of commits that wait for etcd; more are rejected for the client to retry. */
+const maxWaiting = 16_384;
+/** The number of revisions of etcd from before the start that clients can resume from. */
+const initialHistory = 10_000;
+const pageSize = 2000;
+/** How long a consistent read waits for the watch. */
+const syncMs = 5000;
+/** How long an event may be on its way before the store asks for it. */
+const eventMs = 5;
+
+/** Opens a store over etcd. Rejects with a `StoreUnavailableError`, or if another cluster owns the prefix. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const client = new EtcdClient(options);
+  const store = new EtcdStore(client, options);
+  try {
+    await connect(client, options);
+    if (options.owner !== undefined)
+      await claimPrefix(client, new Keys(options.prefix ?? defaultPrefix), options.owner);
+    await store.open();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** kube-apiserver's default of `--etcd-prefix`. */
+export const defaultPrefix = '/registry';
+
+const retryMs = { first: 250, longest: 5000 };
+
+/** Waits until a member answers. */
+async function connect(
+  client: EtcdClient,
+  { timeoutMs = 60_000, onNotice = () => undefined }: EtcdStoreOptions,
+): Promise<void> {
+  const giveUp = performance.now() + timeoutMs;
+  for (let pause = retryMs.first; ; pause = Math.min(2 * pause, retryMs.longest)) {
+    const { url } = client;
+    try {
+      await client.attempt(range, { key: '/', limit: 1, isCountOnly: true });
+      return;
+    } catch (error) {
+      const failure = failureOf(error);
+      const isFinal = failure !== 'not applied' && failure !== 'unknown' && failure !== 'overloaded';
+      const left = giveUp - performance.now();
+      if (isFinal || left <= 0) {
+        throw new StoreUnavailableError(`cannot use etcd ${client.endpoints.join(',')}: ${reasonOf(error)}`, {
+          cause: error,
+        });
+      }
+      onNotice('cannot reach etcd, retrying', { endpoint: url, reason: reasonOf(error) });
+      if (url === client.url) client.rotate();
+      await sleep(Math.min(pause, left));
+    }
+  }
+}
+
+/**
+ * A store over etcd, which any number of processes may open at once.
+ *
+ * ```
+ * commit → checked against the mirror → batched by the writer → etcd → the feed updates the mirror → resolved
+ * get, range, watch → the mirror
+ * sync → the revision of etcd → the mirror has reached it
+ * ```
+ */
+class EtcdStore implements Store {
+  readonly isShared = true;
+  readonly #client: EtcdClient;
+  readonly #options: EtcdStoreOptions;
+  readonly #keys: Keys;
+  readonly #mirror: Mirror;
+  readonly #feed: Feed;
+  readonly #writer: Writer;
+  readonly #session: Session;
+  readonly #leases: SharedLeases;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #maxValueBytes: number;
+  readonly #quotaBytes: number;
+  #pendingBytes = 0;
+  /** The commits that are not settled. */
+  readonly #commits = new Set<Promise<unknown>>();
+  #syncing: Promise<void> | undefined;
+  #nextSync: Promise<void> | undefined;
+  #reloading: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(client: EtcdClient, options: EtcdStoreOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
+    this.#quotaBytes = options.quotaBytes ?? effectiveQuota();
+    this.#keys = new Keys(options.prefix ?? defaultPrefix);
+    this.#mirror = new Mirror(this.#keys);
+    this.#session = new Session(client);
+    this.#leases = new SharedLeases(client);
+    const onLost = (reason: string): void => this.#reload(reason);
+    this.#feed = new Feed({ client, keys: this.#keys, mirror: this.#mirror, onLost });
+    this.#writer = new Writer({
+      client,
+      keys: this.#keys,
+      mirror: this.#mirror,
+      session: this.#session,
+      leases: this.#leases,
+      isBatching: options.isBatching ?? true,
+    });
+    this.#stack.use(client);
+    this.#stack.use(this.#session);
+    this.#stack.use(this.#feed);
+  }
+
+  /** Loads the state. */
+  async open(): Promise<void> {
+    await this.#load();
+    const { keepMs = 5 * 60_000, onNotice = () => undefined } = this.#options;
+    if (keepMs === 0) return;
+    const onError = (error: unknown): void => onNotice('failed to compact etcd, retrying', { reason: reasonOf(error) });
+    this.#stack.use(new Compaction({ client: this.#client, keepMs, onError }));
+  }
+
+  get revision(): number {
+    return this.#mirror.history.revision;
+  }
+
+  get compacted(): number {
+    return this.#mirror.history.compacted;
+  }
+
+  revisionBefore(commits: number): number {
+    return this.#mirror.history.revisionBefore(commits);
+  }
+
+  async commit(writes: readonly Write[]): Promise<Commit> {
+    this.#checkOpen();
+    checkWrites(writes);
+    if (this.#commits.size >= maxWaiting) {
+      throw new StoreUnavailableError('too many writes are waiting for etcd: retry later');
+    }
+    const committing = this.#commit(writes);
+    const settled = committing.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#commits.add(settled);
+    try {
+      return await committing;
+    } finally {
+      this.#commits.delete(settled);
+    }
+  }
+
+  async #commit(writes: readonly Write[]): Promise<Commit> {
+    // Another server may have told a client about a newer revision.
+    const isAhead = writes.some(({ expect = 0 }) => etcdRevisionOf(expect) > this.#mirror.reached);
+    if (isAhead) await this.sync();
+    const conflict = certainConflict(writes, this.#mirror);
+    if (conflict !== undefined) return conflict;
+    const state = stateOf(this.#mirror);
+    checkSizes(writes, state.tree, this.#maxValueBytes);
+    const added = checkQuota(writes, changesOf(writes, state), {
+      bytes: this.#mirror.history.bytes + this.#pendingBytes,
+      quota: this.#quotaBytes,
+    });
+    this.#pendingBytes += added;
+    try {
+      const leases = await this.#leasesOf(writes);
+      const bytes = writes.reduce((sum, { key, value = '' }) => sum + key.length + Buffer.byteLength(value) + 50, 0);
+      return await this.#writer.commit({ writes, leases, bytes });
+    } finally {
+      this.#pendingBytes -= added;
+      this.#trim();
+    }
+  }
+
+  async #leasesOf(writes: readonly Write[]): Promise<ReadonlyMap<number, bigint>> {
+    const leases = new Map<number, bigint>();
+    for (const { ttlSeconds } of writes) {
+      if (ttlSeconds === undefined || leases.has(ttlSeconds)) continue;
+      leases.set(ttlSeconds, await this.#leases.idFor(ttlSeconds));
+    }
+    return leases;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#checkOpen();
+    await this.sync();
+    return this.#mirror.history.current.get(key);
+  }
+
+  async range(prefix: string, options: RangeOptions = {}): Promise<Range> {
+    this.#checkOpen();
+    if (options.revision === undefined) await this.sync();
+    const { history } = this.#mirror;
+    const revision = options.revision ?? history.revision;
+    return rangeOf(history.at(revision), prefix, { ...options, revision });
+  }
+
+  async watch(prefix: string, from: number, observer: WatchObserver, signal: AbortSignal): Promise<void> {
+    this.#checkOpen();
+    const { history, watchers } = this.#mirror;
+    const past = from > history.revision ? [] : history.after(from);
+    watchers.add({ prefix, from, observer, signal }, past, history.revision);
+  }
+
+  /** One call of etcd serves all callers that arrive before it is sent. */
+  sync(): Promise<void> {
+    if (this.#syncing === undefined) {
+      this.#syncing = this.#sync().finally(() => (this.#syncing = undefined));
+      return this.#syncing;
+    }
+    this.#nextSync ??= this.#syncing
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextSync = undefined;
+        return this.sync();
+      });
+    return this.#nextSync;
+  }
+
+  async #sync(): Promise<void> {
+    this.#checkOpen();
+    const before = this.#mirror.reached;
+    const { header } = await this.#client
+      .call(range, { key: this.#keys.own('none'), isCountOnly: true })
+      .catch((error: unknown) => {
+        throw unavailable(this.#client.url, error);
+      });
+    if (header.revision < before) this.#reload('etcd was restored from a backup');
+    await this.#reloading;
+    await this.#reach(header.revision);
+  }
+
+  /** Resolves when the mirror has reached a revision of etcd, which may have no event in this cluster. */
+  async #reach(revision: number): Promise<void> {
+    const reached = this.#mirror.reach(revision);
+    if (reached === undefined) return;
+    const late = Promise.withResolvers<never>();
+    const ask = setTimeout(() => void this.#askForEvents().catch(late.reject), eventMs);
+    const timer = setTimeout(
+      () => late.reject(new StoreUnavailableError('etcd does not deliver events: reads would be outdated')),
+      syncMs,
+    );
+    try {
+      await Promise.race([reached, late.promise]);
+    } finally {
+      clearTimeout(ask);
+      clearTimeout(timer);
+    }
+  }
+
+  /** Makes etcd send an event after those that are on their way, or its revision. */
+  async #askForEvents(): Promise<void> {
+    if (this.#feed.hasExactProgress) this.#feed.requestProgress();
+    else await this.#writer.barrier();
+  }
+
+  /** Drops history of this process; etcd keeps its own for other servers. */
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen();
+    this.#mirror.history.compact(revision);
+  }
+
+  async size(): Promise<number> {
+    const { dbSize } = await this.#client.call(status, undefined);
+    return dbSize;
+  }
+
+  status(): StoreStatus {
+    const { bytes } = this.#mirror.history;
+    const message = this.#feed.problem ?? this.#writer.problem;
+    return {
+      failure: message === undefined ? undefined : { message, isFatal: false },
+      bytes,
+      quotaBytes: this.#quotaBytes,
+      isQuotaReached: this.#writer.hasNoSpace || bytes + this.#maxValueBytes > this.#quotaBytes,
+      damaged: noDamage,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#commits);
+    await this.#writer.idle();
+    await this.#stack.disposeAsync();
+    this.#mirror.close(closedError());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed !== undefined) throw closedError();
+  }
+
+  #trim(): void {
+    const { history } = this.#mirror;
+    const allowed = this.#quotaBytes * pastShare;
+    if (history.pastBytes > allowed) history.compact(history.revisionKeeping(allowed / 2));
+  }
+
+  /** Loads the state again, because events are lost. Watches end with a `CompactedError`. */
+  #reload(reason: string): void {
+    if (this.#closed !== undefined || this.#reloading !== undefined) return;
+    this.#options.onNotice?.('loading everything again from etcd', { reason });
+    this.#feed.suspend();
+    this.#reloading = this.#reloadUntilDone().finally(() => (this.#reloading = undefined));
+  }
+
+  async #reloadUntilDone(): Promise<void> {
+    for (let pause = retryMs.first; this.#closed === undefined; pause = Math.min(2 * pause, retryMs.longest)) {
+      try {
+        await this.#load();
+        return;
+      } catch (error) {
+        this.#options.onNotice?.('cannot load from etcd, retrying', { reason: reasonOf(error) });
+        await sleep(pause);
+      }
+    }
+  }
+
+  /** Loads a recent state, and follows the events since, which are the history that clients resume from. */
+  async #load(): Promise<void> {
+    const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
+    const oldest = Math.max(1, header.revision - initialHistory);
+    const { kvs, revision } = await this.#readAll(oldest).catch(async (error: unknown) => {
+      if (failureOf(error) !== 'compacted') throw error;
+      return this.#readAll(await compactedRevision(this.#client, this.#keys));
+    });
+    this.#mirror.load(kvs, revision);
+    this.#feed.start();
+    await this.#reach(header.revision);
+  }
+
+  async #readAll(revision: number): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: number }> {
+    const { prefix, end } = this.#keys;
+    const kvs: KeyValue[] = [];
+    for (let key = prefix; ; key = `${kvs.at(-1)?.key ?? ''}\0`) {
+      const page = await this.#client.call(range, { key, end, revision, limit: pageSize });
+      kvs.push(...page.kvs);
+      if (!page.more) return { kvs, revision };
+    }
+  }
+}
+
+const noDamage: StoreStatus['damaged'] = new Map();
+
+const closedError = (): StoreUnavailableError => new StoreUnavailableError('the store is closed');

@@ -1,0 +1,52 @@
+import type { ServiceError } from '@grpc/grpc-js';
+
+import { messageOf } from '../../api/error-message.ts';
+
+/** What went wrong with a call of etcd, which decides what to do. */
+export type Failure =
+  /** The request was not sent, or rejected before it could be applied: another member may serve it. */
+  | 'not applied'
+  /** There is no answer: a write may be applied, now or later. */
+  | 'unknown'
+  | 'compacted'
+  | 'future revision'
+  | 'no space'
+  | 'overloaded'
+  | 'too large'
+  | 'invalid transaction'
+  | 'lease not found'
+  | 'denied';
+
+/** Codes alone are ambiguous: several failures share one. */
+const failures: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
+  [/No connection established/, 'not applied'],
+  [/etcdserver: no leader/, 'not applied'],
+  [/required revision has been compacted/, 'compacted'],
+  [/required revision is a future revision/, 'future revision'],
+  [/database space exceeded/, 'no space'],
+  [/too many requests/, 'overloaded'],
+  [/request is too large/, 'too large'],
+  [/larger than max/, 'too large'],
+  [/too many operations in txn/, 'invalid transaction'],
+  [/duplicate key given/, 'invalid transaction'],
+  [/requested lease not found/, 'lease not found'],
+  [/permission denied/, 'denied'],
+  [/user name is empty/, 'denied'],
+  [/invalid auth token/, 'denied'],
+  [/authentication failed/, 'denied'],
+];
+
+/** Classifies the error of a call. */
+export function failureOf(error: unknown): Failure {
+  const message = messageOf(error);
+  return failures.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown';
+}
+
+/** The reason for the operator, without gRPC's words around it. */
+export function reasonOf(error: unknown): string {
+  const { details } = error as Partial<ServiceError>;
+  const text = details ?? messageOf(error);
+  // grpc-js names the cause at the end, after a list of addresses.
+  const cause = /Last error: (.*?)\.? Resolution note|Last error: (.*)$/.exec(text);
+  return cause?.[1] ?? cause?.[2] ?? text;
+}

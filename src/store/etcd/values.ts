@@ -1,0 +1,41 @@
+// Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end.
+
+/** Revisions of the store per revision of etcd: the commits of one batch share the latter. */
+export const positions = 128;
+
+/** A revision of the store: that of etcd and the position in its batch. */
+export const revisionOf = (etcd: number, position: number): number => etcd * positions + position;
+export const etcdRevisionOf = (revision: number): number => Math.floor(revision / positions);
+/** The last possible revision of the store with a revision of etcd. */
+export const lastRevisionOf = (etcd: number): number => revisionOf(etcd, positions - 1);
+
+const bits = 7;
+const trailerLength = bits + 2;
+const [newLine, space, tab] = [0x0a, 0x20, 0x09];
+
+/** The value to store. Position 0 has no trailer, so that an unbatched value is stored as it is. */
+export function encodeValue(value: string, position: number): Buffer {
+  const bytes = Buffer.from(value);
+  if (position === 0 && positionIn(bytes) === undefined) return bytes;
+  const trailer = Buffer.alloc(trailerLength, newLine);
+  for (let bit = 0; bit < bits; bit++) trailer[1 + bit] = (position >> bit) & 1 ? tab : space;
+  return Buffer.concat([bytes, trailer]);
+}
+
+export function decodeValue(bytes: Uint8Array): { readonly value: string; readonly position: number } {
+  const position = positionIn(bytes);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - (position === undefined ? 0 : trailerLength));
+  return { value: text.toString(), position: position ?? 0 };
+}
+
+function positionIn(bytes: Uint8Array): number | undefined {
+  const start = bytes.length - trailerLength;
+  if (start < 0 || bytes[start] !== newLine || bytes[bytes.length - 1] !== newLine) return undefined;
+  let position = 0;
+  for (let bit = 0; bit < bits; bit++) {
+    const byte = bytes[start + 1 + bit];
+    if (byte === tab) position |= 1 << bit;
+    else if (byte !== space) return undefined;
+  }
+  return position;
+}

@@ -1,0 +1,338 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError, ValueTooLargeError } from '../errors.ts';
+import type { Commit, Write } from '../store.ts';
+import { conflictOf } from '../writes.ts';
+import type { Queued } from './batch.ts';
+import { isLarge, nestedOf, takeBatch } from './batch.ts';
+import type { EtcdClient } from './client.ts';
+import { unavailable } from './client.ts';
+import type { Failure } from './failures.ts';
+import { failureOf, reasonOf } from './failures.ts';
+import type { Keys } from './keys.ts';
+import type { Session, SharedLeases } from './leases.ts';
+import type { TxnRequest, TxnResponse } from './messages.ts';
+import { bytesOfText, range, txn } from './messages.ts';
+import type { Mirror } from './mirror.ts';
+import { etcdRevisionOf, revisionOf } from './values.ts';
+
+export interface WriterOptions {
+  readonly client: EtcdClient;
+  readonly keys: Keys;
+  readonly mirror: Mirror;
+  readonly session: Session;
+  readonly leases: SharedLeases;
+  /** Commits per transaction: 1 where a kube-apiserver shares the prefix. */
+  readonly isBatching: boolean;
+}
+
+/** How long a batch is tried: without an answer, and when no member can have applied it. */
+const unknownMs = 10_000;
+const refusedMs = 4000;
+const pauseMs = { first: 20, longest: 250 };
+
+interface Pending extends Queued {
+  readonly resolve: (commit: Commit) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The key that each batch of this process writes, so that a batch that is sent again is applied once. */
+interface Fence {
+  readonly key: string;
+  readonly lease: bigint;
+  readonly modRevision: number;
+}
+
+/**
+ * Sends commits to etcd, one batch at a time; those that arrive during a batch form the next one.
+ *
+ * Every batch writes the fence of this process and requires its revision of the batch before. A batch whose answer was
+ * lost is sent again: at most one of the two is applied, and the value of the fence shows which.
+ */
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #id = randomUUID();
+  #fence: Fence | undefined;
+  #sequence = 0;
+  #queue: Pending[] = [];
+  #draining: Promise<void> | undefined;
+  #hasNoSpace = false;
+  #problem: string | undefined;
+  /** Barriers that wait for the next batch. */
+  #barriers: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Whether etcd has the alarm NOSPACE, as far as the last write knows. */
+  get hasNoSpace(): boolean {
+    return this.#hasNoSpace;
+  }
+
+  /** The failure of the last batch, until one succeeds. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  commit(queued: Queued): Promise<Commit> {
+    const { promise, resolve, reject } = Promise.withResolvers<Commit>();
+    this.#queue.push({ ...queued, resolve, reject });
+    this.#draining ??= this.#drain();
+    return promise;
+  }
+
+  /** Resolves when the mirror has every event before this call. Writes to etcd. */
+  barrier(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#barriers.push({ resolve, reject });
+    this.#draining ??= this.#drain();
+    return promise;
+  }
+
+  /** Resolves when nothing waits. */
+  async idle(): Promise<void> {
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve(); // commits of the same turn share the first batch
+    while (this.#queue.length > 0 || this.#barriers.length > 0) {
+      const barriers = this.#barriers;
+      this.#barriers = [];
+      const batch = this.#options.isBatching ? takeBatch(this.#queue) : this.#queue.splice(0, 1);
+      try {
+        await this.#send(batch);
+        for (const { resolve } of barriers) resolve();
+      } catch (error) {
+        this.#problem = reasonOf(error);
+        for (const { reject } of [...batch, ...barriers]) reject(error);
+        // The commits that wait would only wait longer.
+        if (error instanceof StoreUnavailableError || error instanceof UnknownOutcomeError) this.#rejectWaiting(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  #rejectWaiting(cause: Error): void {
+    const error = new StoreUnavailableError(cause.message, { cause });
+    for (const { reject } of this.#queue.splice(0)) reject(error);
+  }
+
+  /** Sends a batch until its outcome is known, and settles its commits. Throws if all of them are to be rejected. */
+  async #send(given: readonly Pending[]): Promise<void> {
+    const batch = given.filter((pending) => !this.#isLost(pending));
+    if (batch.length === 0 && given.length > 0) return;
+    const first = batch[0];
+    if (first !== undefined && (isLarge(first) || (this.#hasNoSpace && batch.every(isDeletion)))) {
+      for (const pending of batch) await this.#sendAlone(pending);
+      return;
+    }
+    try {
+      await this.#sendFenced(batch);
+    } catch (error) {
+      await this.#afterFailure(batch, error);
+    }
+  }
+
+  async #sendFenced(batch: readonly Pending[]): Promise<void> {
+    const { keys, mirror } = this.#options;
+    const fence = (this.#fence ??= await this.#openFence());
+    const sequence = String(++this.#sequence);
+    const request: TxnRequest = {
+      compare: [{ key: fence.key, modRevision: fence.modRevision }],
+      success: [
+        { type: 'put', key: fence.key, value: bytesOfText(sequence), lease: fence.lease },
+        ...batch.map((pending, position) => ({ type: 'txn', ...nestedOf(pending, position, keys) }) as const),
+      ],
+      failure: [{ type: 'range', key: fence.key }],
+    };
+    const { response, wasSent } = await this.#untilAnswered(request);
+    if (response.succeeded) {
+      const { revision } = response.header;
+      this.#fence = { ...fence, modRevision: revision };
+      this.#succeeded();
+      await mirror.reach(revision);
+      for (const [position, pending] of batch.entries()) {
+        const nested = response.responses[position + 1];
+        this.#settle(pending, nested?.type === 'txn' && nested.succeeded ? revisionOf(revision, position) : undefined);
+      }
+      return;
+    }
+    const [found] = response.responses;
+    const kv = found?.type === 'range' ? found.kvs[0] : undefined;
+    if (kv !== undefined && Buffer.from(kv.value).toString() === sequence) {
+      this.#fence = { ...fence, modRevision: kv.modRevision };
+      this.#succeeded();
+      await mirror.reach(kv.modRevision);
+      if (revisionOf(kv.modRevision, 0) <= mirror.history.compacted) throw unknownOutcome();
+      for (const [position, pending] of batch.entries()) {
+        const revision = revisionOf(kv.modRevision, position);
+        this.#settle(pending, this.#wasWritten(revision) ? revision : undefined);
+      }
+      return;
+    }
+    // The lease of the fence has expired, perhaps while the process was paused.
+    this.#fence = undefined;
+    this.#options.session.reset();
+    if (wasSent) throw unknownOutcome();
+    await this.#sendFenced(batch);
+  }
+
+  #wasWritten(revision: number): boolean {
+    const { history } = this.#options.mirror;
+    if (revision <= history.compacted || revision > history.revision) return false;
+    return history.after(revision - 1)[0]?.[0]?.revision === revision;
+  }
+
+  #succeeded(): void {
+    this.#problem = undefined;
+    this.#hasNoSpace = false;
+  }
+
+  /** Sends a transaction to member after member. Throws when it was certainly not applied, or may be. */
+  async #untilAnswered(request: TxnRequest): Promise<{ response: TxnResponse; wasSent: boolean }> {
+    const { client } = this.#options;
+    const began = performance.now();
+    let wasSent = false;
+    for (let pause: number = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.longest)) {
+      const { url } = client;
+      try {
+        return { response: await client.attempt(txn, request), wasSent };
+      } catch (error) {
+        const failure = failureOf(error);
+        if (failure === 'unknown') wasSent = true;
+        else if (failure !== 'not applied' && failure !== 'overloaded') throw error;
+        const elapsed = performance.now() - began;
+        if (!wasSent && elapsed > refusedMs) throw unavailable(url, error);
+        if (elapsed > unknownMs) {
+          this.#fence = undefined; // the next batch must not wait for this one
+          throw new UnknownOutcomeError(`etcd ${url} did not answer in time: the write may or may not be done`, {
+            cause: error,
+          });
+        }
+        if (failure !== 'overloaded' && url === client.url) client.rotate();
+        await sleep(pause);
+      }
+    }
+  }
+
+  async #afterFailure(batch: readonly Pending[], error: unknown): Promise<void> {
+    const failure = failureOf(error);
+    if (failure === 'no space') {
+      await this.#withoutSpace(batch);
+    } else if (failure === 'too large' || failure === 'invalid transaction') {
+      if (batch.length <= 1) throw tooLargeOr(error, failure, batch[0]);
+      for (const pending of batch) await this.#send([pending]).catch(pending.reject);
+    } else if (failure === 'lease not found') {
+      this.#fence = undefined;
+      this.#options.session.reset();
+      this.#options.leases.reset();
+      throw new StoreUnavailableError('a lease in etcd has expired: try again', { cause: error });
+    } else {
+      throw unavailable(this.#options.client.url, error);
+    }
+  }
+
+  /** Only deletions are possible. */
+  async #withoutSpace(batch: readonly Pending[]): Promise<void> {
+    this.#hasNoSpace = true;
+    for (const pending of batch) {
+      if (isDeletion(pending)) await this.#sendAlone(pending).catch(pending.reject);
+      else pending.reject(new QuotaExceededError());
+    }
+  }
+
+  /** Sends a commit without the fence. */
+  async #sendAlone(pending: Pending): Promise<void> {
+    const { keys, mirror } = this.#options;
+    const { response, wasSent } = await this.#untilAnswered(nestedOf(pending, 0, keys));
+    const { revision } = response.header;
+    await this.#reach(revision);
+    if (response.succeeded) this.#settle(pending, revisionOf(revision, 0));
+    else if (!wasSent) this.#settle(pending, undefined);
+    else if (conflictOf(pending.writes, stateOf(mirror)) === undefined) this.#settle(pending, undefined);
+    else throw unknownOutcome();
+  }
+
+  /** The mirror may not receive an event at this revision, when the commit wrote nothing. */
+  async #reach(revision: number): Promise<void> {
+    const { mirror } = this.#options;
+    const reached = mirror.reach(revision);
+    if (reached === undefined) return;
+    await Promise.race([reached, sleep(100, undefined, { ref: false })]);
+  }
+
+  /** A commit of which a key has changed meanwhile is in conflict, without asking etcd. */
+  #isLost(pending: Pending): boolean {
+    const { mirror } = this.#options;
+    const conflict = certainConflict(pending.writes, mirror);
+    if (conflict === undefined) return false;
+    pending.resolve(conflict);
+    return true;
+  }
+
+  /** Resolves a commit: with a conflict, or with the revision at which etcd has applied it. */
+  #settle(pending: Pending, revision: number | undefined): void {
+    const { mirror } = this.#options;
+    if (revision !== undefined) {
+      const isChanged = this.#wasWritten(revision);
+      pending.resolve({ ok: true, revision: isChanged ? revision : mirror.history.revision });
+      return;
+    }
+    const conflict = conflictOf(pending.writes, stateOf(mirror));
+    if (conflict !== undefined) pending.resolve(conflict);
+    else this.#queue.push(pending); // the conflict has gone
+  }
+
+  async #openFence(): Promise<Fence> {
+    const { client, keys, session } = this.#options;
+    const key = keys.own('writers', this.#id);
+    const lease = await session.id();
+    const put = { type: 'put', key, value: bytesOfText('open'), lease } as const;
+    const { header } = await client.call(txn, { compare: [], success: [put] });
+    // An attempt that was not answered may have been applied later.
+    const { kvs } = await client.call(range, { key });
+    return { key, lease, modRevision: kvs[0]?.modRevision ?? header.revision };
+  }
+}
+
+const unknownOutcome = (): UnknownOutcomeError =>
+  new UnknownOutcomeError('etcd did not answer in time: the write may or may not be done');
+
+const isDeletion = ({ writes }: Queued): boolean =>
+  writes.every(({ value, isCheck }) => isCheck || value === undefined);
+
+export const stateOf = ({ history }: Mirror): Parameters<typeof conflictOf>[1] => ({
+  tree: history.current,
+  revision: history.revision,
+  damaged: none,
+});
+
+const none: Parameters<typeof conflictOf>[1]['damaged'] = new Map();
+
+/** The conflict of writes that etcd would confirm, whatever other servers have written since the mirror's revision. */
+export function certainConflict(writes: readonly Write[], mirror: Mirror): Commit | undefined {
+  const { current } = mirror.history;
+  // Revisions only rise, so an older one never returns. An absent key may.
+  const isCertain = writes.some(
+    ({ key, expect = 0 }) =>
+      expect !== 0 && etcdRevisionOf(expect) <= mirror.reached && current.get(key)?.revision !== expect,
+  );
+  return isCertain ? conflictOf(writes, stateOf(mirror)) : undefined;
+}
+
+function tooLargeOr(error: unknown, failure: Failure, pending: Queued | undefined): unknown {
+  const largest = pending?.writes.toSorted((a, b) => (b.value?.length ?? 0) - (a.value?.length ?? 0))[0];
+  if (failure !== 'too large' || largest === undefined) return error;
+  const bytes = Buffer.byteLength(largest.value ?? '');
+  return new ValueTooLargeError(largest.key, { bytes, limit: requestLimit });
+}
+
+/** etcd's default `--max-request-bytes`. */
+const requestLimit = 1_572_864;
