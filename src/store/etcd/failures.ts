@@ -46,7 +46,7 @@ export function failureOf(error: unknown): Failure {
 export function reasonOf(error: unknown): string {
   const { details } = error as Partial<ServiceError>;
   const text = details ?? messageOf(error);
-  // grpc-js names the cause at the end, after a list of addresses.
-  const cause = /Last error: (.*?)\.? Resolution note|Last error: (.*)$/.exec(text);
-  return cause?.[1] ?? cause?.[2] ?? text;
+  // grpc-js names the cause after a list of addresses, and before notes.
+  const cause = text.split('Last error: ')[1];
+  return cause?.split('. Resolution note')[0] ?? text;
 }
