@@ -80,20 +80,9 @@ export const unpackAll = ({ fields: { type }, data }: SourceRecord): readonly Re
 
 /** Equal for two records of a type only if they have the same data. */
 function textOf(record: RecordData): string {
-  switch (record.type) {
-    case 'A':
-    case 'AAAA':
-      return record.address;
-    case 'NS':
-    case 'CNAME':
-    case 'PTR':
-      return record.target;
-    case 'SRV':
-      return `${record.priority} ${record.weight} ${record.port} ${record.target}`;
-    case 'TXT':
-    case 'SOA':
-      return JSON.stringify(record);
-  }
+  const item = pack(record);
+  if (typeof item === 'string') return item;
+  return item.type === 'SRV' ? `${item.priority} ${item.weight} ${item.port} ${item.target}` : JSON.stringify(item);
 }
 
 /** Equal for two sets of a type only if they have the same records in the same order. */

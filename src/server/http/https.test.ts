@@ -5,46 +5,18 @@ import { request } from 'node:https';
 import { after, before, suite, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 
-import { pino } from 'pino';
-
-import { gatesWith } from '../../api/gates.ts';
-import { openMemoryStore } from '../../store/memory/memory.ts';
-import type { Store } from '../../store/store.ts';
 import type { KeyPair } from '../pki/issue.ts';
-import { issue, issueCa } from '../pki/issue.ts';
-import type { RunningServer } from '../server.ts';
-import { startServer } from '../server.ts';
+import type { HttpsServer } from '../testing/https-server.ts';
+import { adminCertificate, startHttpsServer, testCa } from '../testing/https-server.ts';
 
-let [store, server]: [Store, RunningServer] = [undefined as never, undefined as never];
-let [ca, admin, stranger]: KeyPair[] = [];
+let running: HttpsServer;
+let stranger: KeyPair;
 
 before(async () => {
-  const validity = { now: new Date(), days: 1 };
-  ca = await issueCa('test-ca', validity);
-  const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
-  const serving = await issue(ca, { use: 'server', commonName: 'test', names }, validity);
-  const subject = { use: 'client', commonName: 'admin', groups: ['system:masters'] } as const;
-  admin = await issue(ca, subject, validity);
-  stranger = await issue(await issueCa('other-ca', validity), subject, validity);
-  store = openMemoryStore();
-  server = await startServer({
-    name: 'test',
-    version: '0.0.0',
-    store,
-    listen: { host: '127.0.0.1', port: 0 },
-    tls: { ...serving, ca: ca.cert },
-    gates: gatesWith({}),
-    serviceCidrs: ['10.0.0.0/24'],
-    nodePorts: { from: 30000, to: 32767 },
-    loopbackEndpoints: [],
-    tokens: [{ token: 'secret', user: 'robot', uid: '7', groups: ['system:masters'] }],
-    log: pino({ level: 'silent' }),
-  });
+  running = await startHttpsServer();
+  stranger = await adminCertificate(await testCa('other-ca'));
 });
-after(async () => {
-  await server.close();
-  await store.close();
-});
+after(() => running[Symbol.asyncDispose]());
 
 interface Asked {
   readonly method?: string;
@@ -63,8 +35,8 @@ interface Answered {
 function ask(path: string, { method = 'GET', headers = {}, body = '', as }: Asked = {}): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const identity = as === undefined ? {} : { cert: as.cert, key: as.key };
-    const options = { method, headers, ca: ca?.cert, agent: false, ...identity };
-    const sent = request(`${server.url}${path}`, options, (answer) => {
+    const options = { method, headers, ca: running.ca.cert, agent: false, ...identity };
+    const sent = request(`${running.server.url}${path}`, options, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
@@ -83,7 +55,7 @@ const services = '/api/v1/namespaces/default/services';
 
 suite('authentication', () => {
   test('authenticates a client certificate of our authority, and a token', async () => {
-    assert.equal((await ask(services, { as: admin })).status, 200);
+    assert.equal((await ask(services, { as: running.admin })).status, 200);
     assert.equal((await ask(services, { headers: bearer('secret') })).status, 200);
     assert.equal((await ask(services, { headers: { authorization: 'bearer secret' } })).status, 200);
   });
@@ -100,7 +72,10 @@ suite('authentication', () => {
     for (const authorization of ['Basic c2VjcmV0', 'Bearer', 'Bearer  secret']) {
       assert.equal((await ask(services, { headers: { authorization } })).status, 403, authorization);
     }
-    assert.equal((await ask(services, { as: admin, headers: { authorization: 'Basic c2VjcmV0' } })).status, 200);
+    assert.equal(
+      (await ask(services, { as: running.admin, headers: { authorization: 'Basic c2VjcmV0' } })).status,
+      200,
+    );
   });
 
   test('accepts a valid token with an invalid certificate', async () => {
@@ -148,34 +123,34 @@ suite('HTTP/1.1', () => {
     const map = (length: number): string =>
       JSON.stringify({ metadata: { name: 'big' }, data: { k: 'x'.repeat(length) } });
     const headers = { 'content-type': 'application/json' };
-    const taken = await ask(`${maps}?dryRun=All`, { method: 'POST', as: admin, headers, body: map(900_000) });
+    const taken = await ask(`${maps}?dryRun=All`, { method: 'POST', as: running.admin, headers, body: map(900_000) });
     assert.equal(taken.status, 201);
-    const refused = await ask(maps, { method: 'POST', as: admin, headers, body: map(3_200_000) });
+    const refused = await ask(maps, { method: 'POST', as: running.admin, headers, body: map(3_200_000) });
     assert.equal(refused.status, 413);
     assert.equal(messageOf(refused), 'Request entity too large: limit is 3145728');
   });
 
   test('compresses long replies for clients that accept gzip', async () => {
     const headers = { 'accept-encoding': 'gzip' };
-    const long = await ask('/openapi/v2', { as: admin, headers });
+    const long = await ask('/openapi/v2', { as: running.admin, headers });
     assert.equal(long.headers['content-encoding'], 'gzip');
     assert.match(long.headers.vary ?? '', /Accept-Encoding/);
     assert.equal((JSON.parse(gunzipSync(long.bytes).toString()) as { swagger: string }).swagger, '2.0');
-    const plain = await ask('/openapi/v2', { as: admin });
+    const plain = await ask('/openapi/v2', { as: running.admin });
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.ok(plain.bytes.length > 128 * 1024);
-    assert.equal((await ask(services, { as: admin, headers })).headers['content-encoding'], undefined);
+    assert.equal((await ask(services, { as: running.admin, headers })).headers['content-encoding'], undefined);
   });
 
   test('returns no body for HEAD', async () => {
-    const { status, bytes } = await ask(`${services}/kubernetes`, { method: 'HEAD', as: admin });
+    const { status, bytes } = await ask(`${services}/kubernetes`, { method: 'HEAD', as: running.admin });
     assert.deepEqual([status, bytes.length], [200, 0]);
   });
 
   test('sends the headers of a watch before its first event', async () => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const url = `${server.url}${services}?watch=1&resourceVersion=${store.revision}`;
-      request(url, { ca: ca?.cert, cert: admin?.cert, key: admin?.key, agent: false }, resolve)
+      const url = `${running.server.url}${services}?watch=1&resourceVersion=${running.store.revision}`;
+      request(url, { ca: running.ca.cert, ...running.admin, agent: false }, resolve)
         .on('error', reject)
         .end();
     });
@@ -185,7 +160,7 @@ suite('HTTP/1.1', () => {
     const line = new Promise<string>((resolve) => answer.once('data', (chunk: Buffer) => resolve(chunk.toString())));
     await ask(services, {
       method: 'POST',
-      as: admin,
+      as: running.admin,
       body: JSON.stringify({ metadata: { name: 'seen' }, spec: { ports: [{ port: 80 }] } }),
     });
     assert.match(await line, /^\{"type":"ADDED",.*"name":"seen".*\}\n$/);
@@ -194,9 +169,9 @@ suite('HTTP/1.1', () => {
 });
 
 test('serves many requests and watches on one HTTP/2 connection', async () => {
-  const session = connect(server.url, {
-    ca: ca?.cert,
-    ...(admin === undefined ? {} : { cert: admin.cert, key: admin.key }),
+  const session = connect(running.server.url, {
+    ca: running.ca.cert,
+    ...running.admin,
   });
   try {
     const answers = Array.from({ length: 20 }, async () => {

@@ -8,38 +8,13 @@ import { Session } from 'node:inspector/promises';
 import { connect } from 'node:tls';
 import { test } from 'node:test';
 
-import { pino } from 'pino';
-
-import { gatesWith } from '../../api/gates.ts';
-import { openMemoryStore } from '../../store/memory/memory.ts';
-import { issue, issueCa } from '../pki/issue.ts';
 import type { ApiRequest } from '../reply.ts';
 import type { RunningServer } from '../server.ts';
-import { startServer } from '../server.ts';
+import { startHttpsServer } from '../testing/https-server.ts';
 import { until } from '../testing/until.ts';
 
 const perRound = 60;
 const path = '/api/v1/services?watch=1';
-
-async function start(store: ReturnType<typeof openMemoryStore>): Promise<RunningServer> {
-  const validity = { now: new Date(), days: 1 };
-  const ca = await issueCa('test-ca', validity);
-  const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
-  const serving = await issue(ca, { use: 'server', commonName: 'test', names }, validity);
-  return startServer({
-    name: 'test',
-    version: '0.0.0',
-    store,
-    listen: { host: '127.0.0.1', port: 0 },
-    tls: { ...serving, ca: ca.cert },
-    gates: gatesWith({}),
-    serviceCidrs: ['10.0.0.0/24'],
-    nodePorts: { from: 30000, to: 32767 },
-    loopbackEndpoints: [],
-    tokens: [{ token: 'secret', user: 'robot', uid: '7', groups: ['system:masters'] }],
-    log: pino({ level: 'silent' }),
-  });
-}
 
 /** The sum of a metric over its labels. */
 async function metric(server: RunningServer, name: string): Promise<number> {
@@ -87,10 +62,9 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-test('opening and dropping watches leaks nothing', async (context) => {
-  await using store = openMemoryStore();
-  const server = await start(store);
-  context.after(() => server.close());
+test('opening and dropping watches leaks nothing', async () => {
+  await using running = await startHttpsServer();
+  const { server } = running;
   const rounds: { readonly handles: number; readonly heap: number }[] = [];
   for (let round = 0; round < 5; round++) {
     const drop = await openWatches(server.port);
