@@ -178,8 +178,11 @@ describe('fairlead multicluster alone', () => {
     assert.equal(left.code, 0, left.err);
     await until('nothing of it is left', async () => (await client('west').find(serviceImportKind, web)) === undefined);
     assert.equal(await client('east').find(serviceImportKind, web), undefined);
-    const { metadata } = await client('east').get(serviceExportKind, web);
+    const { metadata, status } = await client('east').get(serviceExportKind, web);
     assert.deepEqual(metadata.finalizers ?? [], [], 'its exports can be deleted without the controller');
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    assert.deepEqual([ready?.status, ready?.reason], ['False', 'NotAMember']);
+    assert.match(ready?.message ?? '', /^cluster east has left the cluster set/);
     assert.doesNotMatch((await run('cat', [members])).out, /east/);
   });
 

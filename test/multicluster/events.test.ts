@@ -5,6 +5,8 @@ import { test } from 'node:test';
 
 import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
+import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { failure } from '../../src/api/errors.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
@@ -40,6 +42,43 @@ test('MCS-137 exports of both groups tell what happens to them', async () => {
     { body: { spec: { ports: [{ name: 'http', port: 80 }] } } },
   );
   await until('it is over', () => isTold(west, 'ConflictResolved'));
+});
+
+test('an export that came first and is created again causes no Event about a resolved conflict', async () => {
+  await using stack = new AsyncDisposableStack();
+  const [east, west] = await startClusters(['east', 'west'], stack);
+  assert.ok(east && west);
+  await join([east, west], stack).part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('it is exported', () => isTold(east, 'Exported'));
+  await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
+  await west.export('web');
+  await until('conflict', () => isTold(west, 'Conflict'));
+  const conflict = async (): Promise<string | undefined> =>
+    (await west.client.get(serviceExportKind, { namespace: 'shop', name: 'web' })).status?.conditions?.find(
+      ({ type }) => type === 'Conflict',
+    )?.status;
+  await east.unexport('web');
+  await until('the conflict is over', async () => (await conflict()) === 'False');
+  const web = { namespace: 'shop', name: 'web' };
+  for (const kind of [superclusterExportKind, serviceExportKind])
+    await until('the export is gone', async () => (await east.client.find(kind, web)) === undefined);
+  await east.export('web');
+  await until('the conflict is back', async () => (await conflict()) === 'True');
+  await east.unexport('web');
+  await until('it is over for good', () => isTold(west, 'ConflictResolved'));
+  const { items } = await west.client.list(eventKind, { namespace: 'shop' });
+  for (const apiVersion of ['multicluster.k8s.io/v1alpha1', 'multicluster.x-k8s.io/v1beta1']) {
+    const resolved = items.filter(
+      (each) => each.reason === 'ConflictResolved' && each.involvedObject.apiVersion === apiVersion,
+    );
+    assert.deepEqual(
+      resolved.map(({ count }) => count),
+      [1],
+      apiVersion,
+    );
+  }
 });
 
 test('MCS-23 exports tell of a cluster that does not take them, and of one that is away', async () => {

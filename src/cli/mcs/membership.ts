@@ -8,6 +8,7 @@ import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
+import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { hasStatusCode } from '../../client/transport.ts';
@@ -15,7 +16,7 @@ import type { Client } from '../../client/client.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { installDefinitions, slowness } from '../../multicluster/inspect.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
-import { isOurs } from '../../multicluster/project/labels.ts';
+import { exportFinalizer, isOurs } from '../../multicluster/project/labels.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { columns } from '../output.ts';
@@ -80,10 +81,8 @@ async function remainsOf(client: Client, id: string, uid: string): Promise<strin
   if (leaseUid === uid) return undefined;
   if (leaseUid !== undefined) return `a Lease of another cluster with the id "${id}" (uid ${leaseUid}, not ${uid})`;
   const imports = [
-    ...((await ours(client, serviceImportKind)) ?? (await ours(client, serviceImportAlphaKind)) ?? []).flatMap(
-      ({ status }) => status?.clusters ?? [],
-    ),
-    ...((await ours(client, importedServiceKind)) ?? []).flatMap(({ spec }) => spec?.clusters ?? []),
+    ...(await currentImports(client)).filter(isOurs).flatMap(({ status }) => status?.clusters ?? []),
+    ...(await listed(client, importedServiceKind)).filter(isOurs).flatMap(({ spec }) => spec?.clusters ?? []),
   ];
   return imports.some(({ cluster }) => cluster === id) ? `imports from another cluster with the id "${id}"` : undefined;
 }
@@ -142,29 +141,40 @@ export async function leave(path: string, id: string, { isForced, timeoutMs }: L
 async function drained(member: FileMember, path: string, timeoutMs: number): Promise<void> {
   using client = connectTo(member, path);
   for (const end = performance.now() + timeoutMs; ; await delay(200)) {
-    const left = await importsIn(client).catch((error: unknown) => {
+    const left = await remainingIn(client).catch((error: unknown) => {
       throw new FatalError(`cannot reach ${member.id}: ${messageOf(error)}; pass --force if it no longer exists`);
     });
     if (left === 0) return;
     if (performance.now() > end) {
       throw new FatalError(
-        `${member.id} is leaving and still has ${left} imports: is \`fairlead multicluster\` running? Run this again, or pass --force`,
+        `${member.id} is leaving and still has ${left} imports and exports: is \`fairlead multicluster\` running? Run this again, or pass --force`,
       );
     }
   }
 }
 
-async function importsIn(client: Client): Promise<number> {
-  const current = (await ours(client, serviceImportKind)) ?? (await ours(client, serviceImportAlphaKind)) ?? [];
-  return current.length + ((await ours(client, importedServiceKind)) ?? []).length;
+/** The number of imports, and of exports that the controller has not released. */
+async function remainingIn(client: Client): Promise<number> {
+  const imports = [...(await currentImports(client)), ...(await listed(client, importedServiceKind))];
+  const exports = [
+    ...(await listed(client, serviceExportKind, serviceExportAlphaKind)),
+    ...(await listed(client, superclusterExportKind)),
+  ];
+  const held = exports.filter(({ metadata }) => metadata.finalizers?.includes(exportFinalizer));
+  return imports.filter(isOurs).length + held.length;
 }
 
-/** The objects of a kind that the controller manages; undefined: the kind is not served. */
-async function ours<T extends ApiObject>(client: Client, kind: Kind<T>): Promise<readonly T[] | undefined> {
+const currentImports = (client: Client): Promise<readonly ServiceImport[]> =>
+  listed(client, serviceImportKind, serviceImportAlphaKind);
+
+/** The objects of the first kind that is served; none if none is. */
+async function listed<T extends ApiObject>(client: Client, ...kinds: readonly Kind<T>[]): Promise<readonly T[]> {
+  const [kind, ...others] = kinds;
+  if (kind === undefined) return [];
   try {
-    return (await client.list(kind)).items.filter(isOurs);
+    return (await client.list(kind)).items;
   } catch (error) {
-    if (hasStatusCode(error, 404)) return undefined;
+    if (hasStatusCode(error, 404)) return listed(client, ...others);
     throw error;
   }
 }

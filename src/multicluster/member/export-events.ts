@@ -2,6 +2,8 @@ import type { Kind } from '../../api/kind.ts';
 import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { droppedEvents, exportEvents } from '../project/export-events.ts';
@@ -9,14 +11,35 @@ import type { ExportObject, Progress } from '../project/exports.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
 
+/**
+ * How long a conflict has to be over before an Event says so: when the export that came first is deleted and created again,
+ * the conflict is over for a moment only.
+ */
+const resolvedMs = 5000;
+
+/** A resolved conflict without its Event yet. */
+interface Resolved {
+  /** The message of the last Event `Conflict`. */
+  readonly message: string | undefined;
+  readonly cancel: () => void;
+}
+
 /** Records Events about the exports of one member, in that member. */
-export class ExportEventRecorder {
+export class ExportEventRecorder implements Disposable {
   readonly #record: EventRecorder['record'];
+  readonly #clock: Clock;
+  /** UID of an export → its resolved conflict. */
+  readonly #resolved = new Map<string, Resolved>();
   /** Revision of an export → the messages of its last Events about ignored parts. */
   readonly #dropped = new WeakMap<ApiObject, string>();
 
-  constructor(record: EventRecorder['record']) {
+  constructor(record: EventRecorder['record'], clock: Clock) {
     this.#record = record;
+    this.#clock = clock;
+  }
+
+  [Symbol.dispose](): void {
+    for (const { cancel } of this.#resolved.values()) cancel();
   }
 
   /** Records what has changed in conditions that were written. */
@@ -29,7 +52,33 @@ export class ExportEventRecorder {
       ({ metadata }) => metadata.uid === now.metadata.uid,
     );
     const events = exportEvents(before?.status?.conditions ?? [], now.status?.conditions ?? [], deliveries);
-    for (const event of events) this.#record(kind, now, event);
+    for (const event of events) {
+      if (event.reason === 'ConflictResolved') this.#recordLater(kind, { before, now }, event);
+      else if (event.reason !== 'Conflict' || this.#isNewConflict(now, event)) this.#record(kind, now, event);
+    }
+  }
+
+  #recordLater(
+    kind: Kind,
+    { before, now }: { readonly before: ExportObject | undefined; readonly now: ExportObject },
+    event: PlannedEvent,
+  ): void {
+    const { uid = '' } = now.metadata;
+    const { message } = before?.status?.conditions?.find(({ type }) => type === 'Conflict') ?? {};
+    this.#resolved.get(uid)?.cancel();
+    const cancel = this.#clock.after(resolvedMs, () => {
+      this.#resolved.delete(uid);
+      this.#record(kind, now, event);
+    });
+    this.#resolved.set(uid, { message, cancel });
+  }
+
+  /** Whether a conflict is not the one that was over for a moment. */
+  #isNewConflict({ metadata: { uid = '' } }: ExportObject, { message }: PlannedEvent): boolean {
+    const resolved = this.#resolved.get(uid);
+    resolved?.cancel();
+    this.#resolved.delete(uid);
+    return resolved?.message !== message;
   }
 
   /** Records what of an export is ignored, if that has changed. */

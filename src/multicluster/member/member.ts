@@ -118,8 +118,9 @@ export class Member implements AsyncDisposable {
       component,
       onError: (error) => log.debug({ err: error }, 'could not write an Event'),
     });
-    this.exportEvents = new ExportEventRecorder((kind, ...rest) =>
-      events.record(servedAs(kind, this.caches.currentKinds), ...rest),
+    this.exportEvents = new ExportEventRecorder(
+      (kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest),
+      clock,
     );
     this.#mutations = {
       seedExports: new MutationCache<SuperclusterExport>(clock),
@@ -284,6 +285,7 @@ export class Member implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
+    this.exportEvents[Symbol.dispose]();
     await this.#running;
     this.client[Symbol.dispose]();
   }

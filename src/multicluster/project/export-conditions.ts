@@ -62,6 +62,21 @@ const invalidConditions = (reason: string, message: string): ExportConditions =>
   ],
 });
 
+/** The conditions of the exports of a cluster that leaves the set, where nobody updates them any more. */
+export function leftConditions(cluster: string): ExportConditions {
+  const reason = 'NotAMember';
+  const message = `cluster ${cluster} has left the cluster set: no cluster imports the service from here`;
+  const conflict: PlannedCondition = { ...noConflict, message };
+  return {
+    seed: [
+      { type: 'Initialized', status: 'False', reason, message },
+      { type: 'Exported', status: 'False', reason, message },
+      conflict,
+    ],
+    current: [{ type: 'Ready', status: 'False', reason, message }, conflict],
+  };
+}
+
 /** Valid, with its finalizer and reserved addresses (MCS-19); the finalizer is written before this condition. */
 function initialized(deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Initialized';

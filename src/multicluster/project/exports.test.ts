@@ -10,7 +10,7 @@ import { skippedIn } from './delivery.ts';
 import type { Delivery } from './export-conditions.ts';
 import { exportConditions } from './export-conditions.ts';
 import type { Progress } from './exports.ts';
-import { diffExports } from './exports.ts';
+import { diffExports, diffLeft } from './exports.ts';
 import { exportFinalizer } from './labels.ts';
 
 const has = (cluster: string): Delivery => ({ cluster, state: 'acknowledged', hasAddress: true });
@@ -254,3 +254,26 @@ function timesIn(object: ApiObject | undefined): Record<string, string> {
     (status?.conditions ?? []).map(({ type, lastTransitionTime = '' }) => [type, lastTransitionTime]),
   );
 }
+
+test('exports of a cluster that leaves say so, then lose the finalizer, and are left alone', () => {
+  const held = { finalizers: [exportFinalizer, 'example.org/other'] };
+  const left = { cluster: 'west', now: '2026-03-01T00:00:00Z' };
+  let west = record('west', { seedExport: seedExport(held), currentExport: currentExport(held) });
+  const verbs: string[] = [];
+  for (let step = 0; step < 3; step++) {
+    for (const { verb, kind, object } of diffLeft(west, left)) {
+      verbs.push(`${verb} ${kind.group}`);
+      west = { ...west, [kind.group === 'multicluster.k8s.io' ? 'seedExport' : 'currentExport']: object };
+    }
+  }
+  const groups = ['multicluster.k8s.io', 'multicluster.x-k8s.io'];
+  assert.deepEqual(verbs, [
+    ...groups.map((group) => `updateStatus ${group}`),
+    ...groups.map((group) => `update ${group}`),
+  ]);
+  assert.deepEqual(west.seedExport?.metadata.finalizers, ['example.org/other']);
+  assert.deepEqual(
+    west.seedExport?.status?.conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`),
+    ['Initialized False NotAMember', 'Exported False NotAMember', 'Conflict False NoConflicts'],
+  );
+});

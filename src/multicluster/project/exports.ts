@@ -8,7 +8,7 @@ import type { ClusterExport } from '../record.ts';
 import { exportsOf, isDeleting } from '../record.ts';
 import type { Write } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
-import { exportConditions } from './export-conditions.ts';
+import { exportConditions, leftConditions } from './export-conditions.ts';
 import { exportFinalizer } from './labels.ts';
 import type { ExistingCondition, PlannedCondition } from './conditions.ts';
 import { withConditions } from './conditions.ts';
@@ -64,21 +64,51 @@ function diffExport(
   const { finalizers = [] } = object.metadata;
   const hasFinalizer = finalizers.includes(exportFinalizer);
   if (isDeleting(object)) {
-    if (!hasFinalizer || !mayBeReleased) return [];
-    return [
-      withFinalizers(
-        kind,
-        object,
-        finalizers.filter((each) => each !== exportFinalizer),
-      ),
-    ];
+    return hasFinalizer && mayBeReleased ? [withoutFinalizer(kind, object)] : [];
   }
   if (!hasFinalizer) return [withFinalizers(kind, object, [...finalizers, exportFinalizer])];
+  return conditionWrites(kind, object, { conditions: planned, now });
+}
+
+function conditionWrites(
+  kind: Kind,
+  object: ExportObject,
+  { conditions: planned, now }: Pick<Wanted, 'conditions' | 'now'>,
+): readonly Write[] {
   const conditions = withConditions(planned, object.status?.conditions ?? [], now);
   if (conditions === undefined) return [];
   const changed: ExportObject = { ...object, status: { ...object.status, conditions } };
   return [{ verb: 'updateStatus', kind, object: changed }];
 }
+
+/**
+ * The next writes to the exports of a cluster that leaves the set: conditions that say so, then the finalizer is removed,
+ * which nothing would remove later. Exports without the finalizer are left alone.
+ */
+export function diffLeft(record: ClusterExport, { cluster, now }: { cluster: string; now: string }): readonly Write[] {
+  const { seed, current } = leftConditions(cluster);
+  return [
+    ...releaseWrites(superclusterExportKind, record.seedExport, { conditions: seed, now }),
+    ...releaseWrites(serviceExportKind, record.currentExport, { conditions: current, now }),
+  ];
+}
+
+function releaseWrites(
+  kind: Kind,
+  object: ExportObject | undefined,
+  wanted: Pick<Wanted, 'conditions' | 'now'>,
+): readonly Write[] {
+  if (object?.metadata.finalizers?.includes(exportFinalizer) !== true) return [];
+  const writes = isDeleting(object) ? [] : conditionWrites(kind, object, wanted);
+  return writes.length > 0 ? writes : [withoutFinalizer(kind, object)];
+}
+
+const withoutFinalizer = (kind: Kind, object: ApiObject): Write =>
+  withFinalizers(
+    kind,
+    object,
+    (object.metadata.finalizers ?? []).filter((each) => each !== exportFinalizer),
+  );
 
 const withFinalizers = (kind: Kind, object: ApiObject, finalizers: readonly string[]): Write => ({
   verb: 'update',

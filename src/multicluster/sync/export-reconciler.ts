@@ -1,8 +1,6 @@
 // Reports on the exports of one cluster how far their service has come.
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
-import { serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
-import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -12,8 +10,8 @@ import type { Member } from '../member/member.ts';
 import { holdsNothingOf } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Progress } from '../project/exports.ts';
-import { diffExports, isReportedExported } from '../project/exports.ts';
-import { exportFinalizer, isOurSlice } from '../project/labels.ts';
+import { diffExports, diffLeft, isReportedExported } from '../project/exports.ts';
+import { isOurSlice } from '../project/labels.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
 import type { DeliveryStates } from './delivery-state.ts';
@@ -155,17 +153,14 @@ export class ExportReconciler {
     return true;
   }
 
-  /** Removes the finalizers from the exports of a cluster that leaves: nothing would remove them later. */
+  /** Writes to the exports of a cluster that leaves what nobody would write later. */
   async #release(member: Member, key: Key, signal: AbortSignal): Promise<void> {
-    const { seedExport, currentExport } = member.record(key) ?? {};
-    for (const [kind, object] of [
-      [superclusterExportKind, seedExport],
-      [serviceExportKind, currentExport],
-    ] as const) {
-      const { finalizers = [] } = object?.metadata ?? {};
-      if (object === undefined || !finalizers.includes(exportFinalizer)) continue;
-      const metadata = { ...object.metadata, finalizers: finalizers.filter((each) => each !== exportFinalizer) };
-      await member.apply({ verb: 'update', kind, object: { ...object, metadata } }, signal);
+    for (let step = 0; step < mostSteps; step++) {
+      const record = member.record(key);
+      const now = timestamp(this.#options.clock.now());
+      const writes = record === undefined ? [] : diffLeft(record, { cluster: member.id, now });
+      if (writes.length === 0) return;
+      for (const write of writes) await member.apply(write, signal);
     }
   }
 }
