@@ -52,7 +52,7 @@ export class Checkout implements AsyncDisposable {
     if (longRunning.test(text)) return this.#start(text);
     const [, name, value] = /^export (\w+)=(\S+)$/.exec(text) ?? [];
     if (name !== undefined && value !== undefined) {
-      this.#env[name] = value.replace('/home/you/fairlead', this.#folder);
+      this.#env[name] = value.replace('$PWD', this.#folder);
       return '';
     }
     const options = { cwd: this.#folder, env: this.#env, input };
