@@ -2,6 +2,8 @@
 import type { Gates } from '../api/gates.ts';
 import type { Container, Pod } from '../api/kinds/core/pod/schema.ts';
 import type { Protocol, Service, ServicePort } from '../api/kinds/core/service/schema.ts';
+import type { ApiObject } from '../api/metadata.ts';
+import type { Key } from '../client/key.ts';
 
 /** A port of a Service, resolved for a Pod. */
 export interface TargetPort {
@@ -111,3 +113,21 @@ export const hasSrvName = (ports: readonly MaybeNamed[]): boolean =>
 export const gatesWithoutSrvName = (gates: Gates): Gates => ({
   enabled: (name) => name !== 'SRVServiceName' && gates.enabled(name),
 });
+
+/** Objects whose `srvServiceName` the server dropped. Plans leave it out until the object changes. */
+export class DroppedSrvNames {
+  /** Object → its revision when the server dropped the field. */
+  readonly #revisions = new Map<Key, string | undefined>();
+
+  add(key: Key, object: ApiObject | undefined): void {
+    this.#revisions.set(key, object?.metadata.resourceVersion);
+  }
+
+  has(key: Key, object: ApiObject | undefined): boolean {
+    return this.#revisions.has(key) && this.#revisions.get(key) === object?.metadata.resourceVersion;
+  }
+
+  delete(key: Key): void {
+    this.#revisions.delete(key);
+  }
+}

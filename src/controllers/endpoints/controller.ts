@@ -16,7 +16,7 @@ import { Expectations } from '../../client/expectations.ts';
 import { onPodChange } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
-import { dropsSrvName, hasSrvName, gatesWithoutSrvName } from '../target-ports.ts';
+import { DroppedSrvNames, dropsSrvName, gatesWithoutSrvName, hasSrvName } from '../target-ports.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
 import type { Plan } from './plan.ts';
@@ -36,8 +36,7 @@ class EndpointsController {
   readonly #writes = new Expectations();
   /** Service → times at its last reconcile. */
   readonly #seen = new Map<Key, SeenTimes>();
-  /** Service → its revision when the server dropped `srvServiceName`. */
-  readonly #withoutSrvName = new Map<Key, string | undefined>();
+  readonly #droppedSrvNames = new DroppedSrvNames();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -63,13 +62,12 @@ class EndpointsController {
     const endpoints = caches.endpoints.get(key);
     if (service === undefined) {
       this.#seen.delete(key);
-      this.#withoutSrvName.delete(key);
+      this.#droppedSrvNames.delete(key);
       return this.#write(key, plan({ service, pods: [], endpoints, gates }), signal);
     }
     const pods = caches.selection.podsOf(service);
     const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
-    const dropsName =
-      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === service.metadata.resourceVersion;
+    const dropsName = this.#droppedSrvNames.has(key, service);
     const planned = plan({
       service,
       pods,
@@ -110,7 +108,7 @@ class EndpointsController {
   #note(key: Key, kept: Endpoints, sent: Endpoints): void {
     this.#writes.wrote(key, kept, sent);
     if (!dropsSrvName(portsOf(sent), portsOf(kept))) return;
-    this.#withoutSrvName.set(key, this.#context.caches.services.get(key)?.metadata.resourceVersion);
+    this.#droppedSrvNames.add(key, this.#context.caches.services.get(key));
   }
 
   #recordFailure(

@@ -19,7 +19,7 @@ import { onPodChange, onSliceChange } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding, writeSlices } from '../slice-writer.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
-import { gatesWithoutSrvName } from '../target-ports.ts';
+import { DroppedSrvNames, gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
@@ -51,8 +51,7 @@ class EndpointSliceController {
   readonly #deduplicator = new EventDeduplicator();
   /** Service → times at its last reconcile. */
   readonly #seen = new Map<Key, SeenTimes>();
-  /** Service → its revision when the server dropped `srvServiceName`. */
-  readonly #withoutSrvName = new Map<Key, string | undefined>();
+  readonly #droppedSrvNames = new DroppedSrvNames();
   /** Services whose hints depend on the CPU of all nodes. */
   readonly #topologyAware = new Set<Key>();
 
@@ -86,8 +85,7 @@ class EndpointSliceController {
     const slices = caches.slices.by('service', key);
     const maxEndpointsPerSlice = options.maxEndpointsPerSlice ?? 100;
     const { time, seen } = triggerTime(service, pods, this.#seen.get(key));
-    const dropsName =
-      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === service.metadata.resourceVersion;
+    const dropsName = this.#droppedSrvNames.has(key, service);
     const planned = plan({
       service,
       pods,
@@ -116,7 +114,7 @@ class EndpointSliceController {
       this.#writes.begin(key);
       try {
         const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
-        if (written.dropsSrvName) this.#withoutSrvName.set(key, service.metadata.resourceVersion);
+        if (written.dropsSrvName) this.#droppedSrvNames.add(key, service);
       } catch (error) {
         this.#recordFailure(service, error, signal);
         throw error;
@@ -183,7 +181,7 @@ class EndpointSliceController {
     this.#writes.delete(key);
     this.#deduplicator.delete(key);
     this.#seen.delete(key);
-    this.#withoutSrvName.delete(key);
+    this.#droppedSrvNames.delete(key);
     this.#topologyAware.delete(key);
     this.#context.metrics.slices.totals.delete(key);
   }

@@ -13,7 +13,7 @@ import { Expectations } from '../../client/expectations.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { onSliceChange } from '../event-handlers.ts';
 import { writeSlices } from '../slice-writer.ts';
-import { gatesWithoutSrvName } from '../target-ports.ts';
+import { DroppedSrvNames, gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { Plan } from './plan.ts';
 import { managedBy, plan } from './plan.ts';
@@ -31,8 +31,7 @@ class MirroringController {
   readonly #recorder: EventRecorder;
   readonly #writes = new Expectations();
   readonly #deduplicator = new EventDeduplicator();
-  /** Endpoints → their revision when the server dropped `srvServiceName`. */
-  readonly #withoutSrvName = new Map<Key, string | undefined>();
+  readonly #droppedSrvNames = new DroppedSrvNames();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -55,8 +54,7 @@ class MirroringController {
     const { caches, gates, options } = this.#context;
     if (this.#writes.isPending(key)) return { requeueAfterMs: repairDelayMs };
     const endpoints = caches.endpoints.get(key);
-    const dropsName =
-      this.#withoutSrvName.has(key) && this.#withoutSrvName.get(key) === endpoints?.metadata.resourceVersion;
+    const dropsName = this.#droppedSrvNames.has(key, endpoints);
     const planned = plan({
       endpoints,
       service: caches.services.get(key),
@@ -82,7 +80,7 @@ class MirroringController {
     this.#writes.begin(key);
     try {
       const written = await writeSlices(key, planned, { client, writes: this.#writes, signal, onWrite });
-      if (written.dropsSrvName) this.#withoutSrvName.set(key, endpoints?.metadata.resourceVersion);
+      if (written.dropsSrvName) this.#droppedSrvNames.add(key, endpoints);
     } catch (error) {
       if (endpoints !== undefined && !signal.aborted && !hasStatusCode(error, 409))
         this.#recordFailure(endpoints, error);
@@ -104,7 +102,7 @@ class MirroringController {
 
   #delete(key: Key): void {
     this.#deduplicator.delete(key);
-    this.#withoutSrvName.delete(key);
+    this.#droppedSrvNames.delete(key);
   }
 
   /** Existing slices are enqueued at the start, to find mirrors whose Endpoints were deleted meanwhile. */
