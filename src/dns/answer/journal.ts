@@ -1,7 +1,7 @@
 // Changes of zones by serial, for incremental transfers (RFC 1995).
 import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { Zone, Zones } from '../records/zones.ts';
-import { printData } from '../message/print.ts';
+import { printData } from '../../dnswire/text.ts';
 
 /** The difference of a zone between two serials. */
 export interface ZoneChange {

@@ -5,7 +5,8 @@ import { rcodeName, typeName } from '../../dnswire/codes.ts';
 import { printName } from '../../dnswire/name.ts';
 import type { NameAndType, Outcome, Reason } from '../answer/answer.ts';
 import { answer } from '../answer/answer.ts';
-import { printData, printEntry } from '../message/print.ts';
+import { printData } from '../../dnswire/text.ts';
+import { printEntry } from '../message/print.ts';
 import type { Entry } from '../message/reply.ts';
 import { isRaw } from '../message/reply.ts';
 
