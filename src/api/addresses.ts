@@ -98,6 +98,12 @@ export const familyOf = (text: string): IpFamily | undefined => parseAddress(tex
 export const joinHostPort = (host: string, port: number | string): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
+/** A canonical address as a label. A label that would end in a dash, which host names must not, gets a zero. */
+export function dashed(address: string): string {
+  const label = address.replaceAll(/[.:]/g, '-');
+  return label.endsWith('-') ? `${label}0` : label;
+}
+
 /** The families of the given addresses, in the same order. */
 export const familiesOf = (texts: readonly string[]): readonly IpFamily[] =>
   texts.flatMap((text) => familyOf(text) ?? []);

@@ -23,7 +23,7 @@ import { until } from '../../server/testing/until.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, slice } from '../records/testing/records.ts';
-import { srvNamesAnnotation } from '../records/srv.ts';
+import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import type { AssemblerOptions } from './assembler.ts';
 import { Follower } from './follower.ts';
 import { followMetrics, programmingDuration } from './metrics.ts';

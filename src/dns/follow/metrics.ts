@@ -6,7 +6,7 @@ import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/l
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { collectedGauge } from '../../metrics/collected.ts';
 import { reachOf } from '../records/service.ts';
-import { annotatedLabels } from '../records/srv.ts';
+import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { Zones } from '../records/zones.ts';
 import type { Follower } from './follower.ts';
 

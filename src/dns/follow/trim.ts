@@ -7,7 +7,7 @@ import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discove
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
-import { srvNamesAnnotation } from '../records/srv.ts';
+import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 
 /** Copies an object without its undefined fields. */
 function only<T extends object>(fields: T): T {

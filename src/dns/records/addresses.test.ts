@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 
 import { canonicalAddress } from '../../api/addresses.ts';
-import { canonical, dashed, reverseName, reverseZones, undashed } from './addresses.ts';
+import { dashed } from '../../api/addresses.ts';
+import { canonical, reverseName, reverseZones, undashed } from './addresses.ts';
 import { isWithin } from '../../dnswire/name.ts';
 
 describe('addresses as labels', () => {

@@ -24,12 +24,6 @@ export function addressSets(owner: Name, ttl: number, addresses: readonly string
   });
 }
 
-/** A canonical address as a label. A label that would end in a dash, which host names must not, gets a zero. */
-export function dashed(address: string): string {
-  const label = address.replaceAll(/[.:]/g, '-');
-  return label.endsWith('-') ? `${label}0` : label;
-}
-
 const dashedIpv4 = /^\d+-\d+-\d+-\d+$/;
 
 /** The canonical address that a label stands for; undefined if it is not one. */

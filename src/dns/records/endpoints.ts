@@ -1,10 +1,11 @@
 // Names of endpoints and the records that refer to them, for Services and imports.
+import { dashed } from '../../api/addresses.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Name, RecordSet } from '../../dnswire/data.ts';
-import { addressSets, addressType, canonical, dashed } from './addresses.ts';
+import { addressSets, addressType, canonical } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { fits } from './options.ts';
-import type { SrvLabels } from './srv.ts';
+import type { SrvLabels } from '../../api/kinds/core/service/srv-names.ts';
 import { srvRecord, srvSets } from './srv.ts';
 
 /** An address of an endpoint with the name of the endpoint in its service. */

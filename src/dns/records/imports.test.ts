@@ -10,7 +10,7 @@ import { importedSlice, modelOfImport, modelOfImportedService, importRecords, im
 import type { RecordOptions } from './options.ts';
 import type { SliceSettings } from './testing/records.ts';
 import { endpoint, lines, slice, zoneLines } from './testing/records.ts';
-import { srvNamesAnnotation } from './srv.ts';
+import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import { Zones } from './zones.ts';
 
 const options: RecordOptions = {

@@ -7,7 +7,8 @@ import { addressesByName, endpointSrvSets, namedAddresses } from './endpoints.ts
 import { emptyName } from './apex.ts';
 import type { RecordOptions } from './options.ts';
 import { serviceName, ttlOf } from './options.ts';
-import type { SrvLabels, NamedPort } from './srv.ts';
+import type { SrvLabels } from '../../api/kinds/core/service/srv-names.ts';
+import type { NamedPort } from './srv.ts';
 import { srvRecord, srvSets, labelsOfPorts } from './srv.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';

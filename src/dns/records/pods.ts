@@ -1,7 +1,8 @@
 // Records of Pods by address: `10-1-2-3.<namespace>.pod.<zone>`.
+import { dashed } from '../../api/addresses.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Name, RecordSet } from '../../dnswire/data.ts';
-import { addressSets, canonical, dashed, undashed } from './addresses.ts';
+import { addressSets, canonical, undashed } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { ttlOf } from './options.ts';
 

@@ -7,7 +7,7 @@ import type { RecordOptions } from './options.ts';
 import { endpoint, headless, lines, service, slice } from './testing/records.ts';
 import { serviceRecords } from './service.ts';
 import { sliceRecords } from './slices.ts';
-import { srvNamesAnnotation } from './srv.ts';
+import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 
 const base: RecordOptions = { clusterDomain: 'cluster.local' };
 const web = 'web.default.svc.cluster.local';

@@ -8,7 +8,7 @@ import { addressSets, canonical, reverseName } from './addresses.ts';
 import type { RecordOptions } from './options.ts';
 import { fits, serviceName, ttlOf } from './options.ts';
 import type { SourceSet } from './packed.ts';
-import type { SrvLabels } from './srv.ts';
+import type { SrvLabels } from '../../api/kinds/core/service/srv-names.ts';
 import { labelsOfPorts, srvRecord, srvSets } from './srv.ts';
 
 /** How a Service is reached: through addresses of its own, through those of its endpoints, by another name, or not yet. */

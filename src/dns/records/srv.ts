@@ -1,7 +1,8 @@
 // SRV records of ports.
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
-import { dnsLabelErrors } from '../../api/names.ts';
+import type { SrvLabels } from '../../api/kinds/core/service/srv-names.ts';
+import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { Name, RecordData, RecordSet } from '../../dnswire/data.ts';
 import { fits } from './options.ts';
 
@@ -12,29 +13,6 @@ export interface NamedPort {
   /** Undefined in a slice without a port number. */
   readonly port?: number;
   readonly srvServiceName?: string;
-}
-
-/**
- * The annotation for API servers without the field `srvServiceName` (SRV-13): names of ports and their labels, as in
- * `kerberos-tcp=kerberos,kerberos-udp=kerberos`.
- */
-export const srvNamesAnnotation = 'fairlead.dev/srv-service-names';
-
-/** Port name → label. */
-export type SrvLabels = ReadonlyMap<string, string>;
-
-const noLabels: SrvLabels = new Map();
-
-/** The labels of ports in the annotation. Malformed elements and invalid labels are ignored. */
-export function annotatedLabels(annotations: Readonly<Record<string, string>> | undefined): SrvLabels {
-  const text = annotations?.[srvNamesAnnotation];
-  if (text === undefined) return noLabels;
-  const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
-  return new Map(
-    pairs.flatMap(([port = '', label = '', ...rest]) =>
-      port === '' || rest.length > 0 || dnsLabelErrors(label).length > 0 ? [] : [[port, label] as const],
-    ),
-  );
 }
 
 /** The labels of the ports of a Service or an import: the field, or else the annotation. */

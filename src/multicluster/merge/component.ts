@@ -1,11 +1,11 @@
 // One cluster's contribution to a service: the fields of its Service and its export that are merged.
 import { isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import { familyOf } from '../../api/addresses.ts';
+import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
 import type { ClusterSettings, ImportType, MergedPort, Verdict } from './merged.ts';
-import { srvLabels } from './srv-labels.ts';
 
 /** A port of one cluster's Service. */
 export type ComponentPort = Omit<MergedPort, 'clusters'>;
@@ -57,7 +57,7 @@ export function componentOf(record: ClusterExport, service: Service): Component 
     since: exportedAt(record),
     type: isHeadless(service) ? 'Headless' : 'ClusterSetIP',
     families: familiesOf(service, record),
-    ports: (spec.ports ?? []).map((port) => portOf(port, srvLabels(service))),
+    ports: (spec.ports ?? []).map((port) => portOf(port, annotatedLabels(service.metadata.annotations))),
     settings: settingsOf(record.cluster, service),
     internalTrafficPolicy: spec.internalTrafficPolicy,
     trafficDistribution: spec.trafficDistribution,

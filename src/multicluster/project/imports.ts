@@ -1,9 +1,9 @@
 // Computes the import of a merged service in each shape, and the derived Service for stock proxies.
+import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
-import { srvNamesAnnotation } from '../merge/srv-labels.ts';
 import type { MergedPort, View } from '../merge/merged.ts';
 import type { ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
