@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../client/testing/clocks.ts';
+import { ManualClock } from './testing/clocks.ts';
 import { DeletionLimiter } from './deletion-limiter.ts';
 
 const deleted = (limiter: DeletionLimiter, count: number, total: number): number =>

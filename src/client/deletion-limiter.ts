@@ -1,4 +1,4 @@
-import type { Clock } from '../../client/clock.ts';
+import type { Clock } from './clock.ts';
 
 export interface DeletionLimits {
   /** Up to this many deletions within a window are always allowed. Default 20. */
