@@ -4,6 +4,8 @@ import type { Part } from './part/part.ts';
 /** A row of the list of parts. */
 export interface PartEntry {
   readonly summary: string;
+  /** `up` runs it only if the configuration file has its section, or `--parts` names it. */
+  readonly isOnlyConfigured?: true;
   /** Imports the part's options; the part itself is imported when it starts. */
   readonly load: () => Promise<Part>;
 }
@@ -33,6 +35,11 @@ export const parts = {
   reaper: {
     summary: 'remove the endpoints of lost clusters',
     load: async () => (await import('./reaper/part.ts')).part,
+  },
+  publisher: {
+    summary: 'publish the names of Services in DNS zones outside the cluster',
+    isOnlyConfigured: true,
+    load: async () => (await import('./publisher/part.ts')).part,
   },
 } as const satisfies Readonly<Record<string, PartEntry>>;
 

@@ -12,6 +12,8 @@ export interface CommandOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** For servers, which run as long as a test. Default: a minute. */
+  readonly timeoutMs?: number;
 }
 
 /** No command of a test takes longer; what does hangs, and is ended. */
@@ -31,7 +33,7 @@ export interface Running extends Disposable {
 export function start(file: string, args: readonly string[], options: CommandOptions = {}): Running {
   const child = spawn(file, args, {
     stdio: 'pipe',
-    timeout: deadlineMs,
+    timeout: options.timeoutMs ?? deadlineMs,
     killSignal: 'SIGKILL',
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, ...options.env },

@@ -18,8 +18,8 @@ import {
   parsePortRange,
   splitTarget,
 } from '../options/values.ts';
-import type { PartName } from '../parts.ts';
-import { partNames } from '../parts.ts';
+import type { PartEntry, PartName } from '../parts.ts';
+import { partNames, parts as registered } from '../parts.ts';
 import type { LogOptions } from '../process/log.ts';
 import { readLogOptions } from '../process/log.ts';
 import { readAdmissionPlugins } from './admission-plugins.ts';
@@ -114,7 +114,7 @@ export function readServerOptions(settings: Settings): ServerOptions {
 /** Reads the flags of `up`. */
 export function readUpOptions(settings: Settings): UpOptions {
   const names = clusterNames(settings);
-  const parts = readFlag(settings, 'parts', parseParts, new Set(partNames));
+  const parts = readFlag(settings, 'parts', parseParts, defaultParts(settings));
   const proxy = readFlag(settings, 'proxy', oneOf(proxyModes), 'userspace');
   return {
     ...readServerOptions(settings),
@@ -128,6 +128,14 @@ export function readUpOptions(settings: Settings): UpOptions {
       return { path: parsePath(value), cluster };
     }),
   };
+}
+
+/** All parts, except those that have no use without a section of the configuration file. */
+function defaultParts(settings: Settings): ReadonlySet<PartName> {
+  const entries: Readonly<Partial<Record<PartName, PartEntry>>> = registered;
+  const isUsed = (name: PartName): boolean =>
+    entries[name]?.isOnlyConfigured !== true || sectionOf(settings, name).size > 0;
+  return new Set(partNames.filter(isUsed));
 }
 
 /** The section of a part; for the proxy with `--proxy`, which takes precedence over the file. */

@@ -1,0 +1,109 @@
+// The flags of providers.
+import { readFileSync } from 'node:fs';
+import { messageOf } from '../../api/error-message.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { parseName } from '../../dnswire/name.ts';
+import type { TsigKey } from '../../dnswire/tsig.ts';
+import type { ProviderObserver } from '../../publisher/options.ts';
+import type { Provider } from '../../publisher/providers/provider.ts';
+import { parseKeyFile } from '../../publisher/providers/rfc2136/key-file.ts';
+import type { ServerAddress } from '../../publisher/providers/rfc2136/connection.ts';
+import { isIP } from 'node:net';
+import { UsageError } from '../errors.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { grouped, readFlag, readFlags } from '../options/flags.ts';
+import { oneOf, parsePort } from '../options/values.ts';
+
+const providers = ['rfc2136'] as const;
+type ProviderName = (typeof providers)[number];
+
+export const providerFlags: readonly Flag[] = [
+  { name: 'provider', value: 'NAME', description: 'where records are written', choices: providers, default: 'rfc2136' },
+  { name: 'zone', value: 'NAME', description: 'zone to publish in, such as example.org', repeatable: true },
+  ...grouped('DNS servers (rfc2136)', [
+    {
+      name: 'server',
+      value: 'IP[:PORT]',
+      description: 'primary server of the zones; given several times, the next is used when one fails',
+      repeatable: true,
+    },
+    {
+      name: 'tsig-key-file',
+      value: 'FILE',
+      description: 'key that signs updates and transfers, as tsig-keygen prints it; read again when it changes',
+    },
+  ]),
+];
+
+/** Opens a provider. */
+export type OpenProvider = (observe: ProviderObserver) => Provider;
+
+/** Imports the provider that the flags select. */
+export type LoadProvider = () => Promise<OpenProvider>;
+
+/** Reads the flags of the provider. */
+export function readProvider(settings: Settings): LoadProvider {
+  const name = readFlag<ProviderName>(settings, 'provider', oneOf(providers), 'rfc2136');
+  switch (name) {
+    case 'rfc2136':
+      return rfc2136(settings);
+  }
+}
+
+function rfc2136(settings: Settings): LoadProvider {
+  const zones = readZones(settings);
+  const servers = readFlags(settings, 'server', parseServer);
+  if (servers.length === 0) throw new UsageError('no DNS server to update: pass --server IP, the primary of the zone');
+  const path = readFlag<string | undefined>(settings, 'tsig-key-file', (text) => text, undefined);
+  const key = path === undefined ? (): undefined => undefined : keyReader(path);
+  return async () => {
+    const { Rfc2136Provider } = await import('../../publisher/providers/rfc2136/provider.ts');
+    return ({ clock, onMessage }) => new Rfc2136Provider({ zones, servers, key, clock, onMessage });
+  };
+}
+
+/** The zones; at least one. */
+function readZones(settings: Settings): readonly Name[] {
+  const zones = readFlags(settings, 'zone', parseZone);
+  if (zones.length === 0) throw new UsageError('no zone to publish in: pass --zone NAME, such as --zone example.org');
+  return [...new Set(zones)];
+}
+
+function parseZone(text: string): Name {
+  const name = parseName(text);
+  if (name === undefined || name === '') throw new UsageError('expected a zone, such as example.org');
+  return name;
+}
+
+function parseServer(text: string): ServerAddress {
+  const [, bracketed, port = '53'] = /^\[([^\]]*)\](?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (bracketed !== undefined && isIP(bracketed) === 6) return { address: bracketed, port: parsePort(port) };
+  if (isIP(text) !== 0) return { address: text, port: 53 };
+  const colon = text.lastIndexOf(':');
+  if (isIP(text.slice(0, colon)) !== 4)
+    throw new UsageError('expected an IP address, such as 192.0.2.53 or [2001:db8::53]:5353');
+  return { address: text.slice(0, colon), port: parsePort(text.slice(colon + 1)) };
+}
+
+/** Reads a key file for every message: keys are rotated. A file that became unreadable keeps the last key. */
+function keyReader(path: string): () => TsigKey {
+  let [text, key] = readKey(path);
+  return () => {
+    try {
+      const now = readFileSync(path, 'utf8');
+      if (now !== text) [text, key] = [now, parseKeyFile(now)];
+    } catch {
+      // It is being replaced. If the last key is no longer valid, the server says so.
+    }
+    return key;
+  };
+}
+
+function readKey(path: string): [string, TsigKey] {
+  try {
+    const text = readFileSync(path, 'utf8');
+    return [text, parseKeyFile(text)];
+  } catch (error) {
+    throw new UsageError(`cannot read --tsig-key-file ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}

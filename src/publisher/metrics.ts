@@ -1,0 +1,140 @@
+// Metrics, under the names of ExternalDNS where it has them.
+import type { Registry } from 'prom-client';
+import type { Samples } from '../metrics/collected.ts';
+import { collectedCounter, collectedGauge } from '../metrics/collected.ts';
+import type { Name } from '../dnswire/data.ts';
+import type { ZonePlan } from './plan/changes.ts';
+import type { RecordSet, ZoneContent } from './plan/record-set.ts';
+
+/** The numbers of one zone after its last sync. */
+interface ZoneNumbers {
+  readonly records: ReadonlyMap<string, number>;
+  readonly verified: ReadonlyMap<string, number>;
+  readonly mismatches: ReadonlyMap<string, number>;
+}
+
+/** Counts what the publisher does. */
+export class PublisherMetrics {
+  /** Zone → its numbers. */
+  readonly #zones = new Map<Name, ZoneNumbers>();
+  /** `ZONE KIND` → changes that were applied. */
+  readonly #changes = new Map<string, number>();
+  #desired: ReadonlyMap<string, number> = new Map();
+  #refusals = 0;
+  #consecutiveErrors = 0;
+  #providerErrors = 0;
+  #noOps = 0;
+  #reconciledAt = 0;
+  #syncedAt = 0;
+  #messages = 0;
+
+  constructor(registry: Registry) {
+    const counter = (name: string, help: string, read: () => Samples): void =>
+      collectedCounter(registry, name, help, read);
+    const gauge = (name: string, help: string, read: () => Samples): void => collectedGauge(registry, name, help, read);
+    const byType = (read: (numbers: ZoneNumbers) => ReadonlyMap<string, number>) => (): Samples =>
+      typed(sum([...this.#zones.values()].map(read)));
+    gauge(
+      'external_dns_controller_consecutive_soft_errors',
+      'Number of consecutive soft errors in reconciliation loop.',
+      () => this.#consecutiveErrors,
+    );
+    gauge(
+      'external_dns_controller_last_reconcile_timestamp_seconds',
+      'Timestamp of last attempted sync with the DNS provider',
+      () => this.#reconciledAt,
+    );
+    gauge(
+      'external_dns_controller_last_sync_timestamp_seconds',
+      'Timestamp of last successful sync with the DNS provider',
+      () => this.#syncedAt,
+    );
+    counter(
+      'external_dns_controller_no_op_runs_total',
+      'Number of reconcile loops ending up with no changes on the DNS provider side.',
+      () => this.#noOps,
+    );
+    gauge(
+      'external_dns_controller_verified_records',
+      'Number of DNS records that exists both in source and registry, by record type.',
+      byType(({ verified }) => verified),
+    );
+    gauge('external_dns_registry_endpoints_total', 'Number of Endpoints in the registry', () =>
+      total(sum([...this.#zones.values()].map(({ records }) => records))),
+    );
+    counter('external_dns_registry_errors_total', 'Number of Registry errors.', () => this.#providerErrors);
+    gauge(
+      'external_dns_registry_records',
+      'Number of registry records, by record type.',
+      byType(({ records }) => records),
+    );
+    gauge(
+      'external_dns_registry_skipped_records_owner_mismatch_per_sync',
+      'Number of records skipped because of an owner mismatch in the last sync, by record type.',
+      byType(({ mismatches }) => mismatches),
+    );
+    gauge('external_dns_source_endpoints_total', 'Number of Endpoints in all sources', () => total(this.#desired));
+    counter('external_dns_source_errors_total', 'Number of Source errors.', () => 0);
+    gauge('external_dns_source_records', 'Number of source records, by record type.', () => typed(this.#desired));
+    gauge('external_dns_source_invalid_endpoints', 'Number of endpoints that were rejected.', () => this.#refusals);
+    counter('fairlead_publisher_changes_total', 'Names whose records were created, updated or deleted, by zone.', () =>
+      [...this.#changes].map(([key, value]) => {
+        const [zone = '', change = ''] = key.split(' ');
+        return [{ zone, change }, value] as const;
+      }),
+    );
+    counter('fairlead_publisher_dns_messages_total', 'DNS messages to and from servers.', () => this.#messages);
+  }
+
+  /** A message was sent or received. */
+  readonly countMessage = (): void => void this.#messages++;
+
+  /** The sets that are to exist were computed. */
+  desired(sets: Iterable<RecordSet>, refusals: number): void {
+    const counts = new Map<string, number>();
+    for (const { type } of sets) counts.set(type, (counts.get(type) ?? 0) + 1);
+    this.#desired = counts;
+    this.#refusals = refusals;
+  }
+
+  /** A sync of a zone begins. */
+  began(nowMs: number): void {
+    this.#reconciledAt = nowMs / 1000;
+  }
+
+  /** A zone was read and compared. */
+  planned(zone: Name, content: ZoneContent, { owned, ownerMismatches }: ZonePlan): void {
+    const records = new Map<string, number>();
+    for (const sets of content.values()) for (const { type } of sets) records.set(type, (records.get(type) ?? 0) + 1);
+    this.#zones.set(zone, { records, verified: owned, mismatches: ownerMismatches });
+  }
+
+  /** A change was applied. */
+  changed(zone: Name, kind: string): void {
+    const key = `${zone} ${kind}`;
+    this.#changes.set(key, (this.#changes.get(key) ?? 0) + 1);
+  }
+
+  /** A sync of a zone ended without an error. */
+  synced(nowMs: number, hadChanges: boolean): void {
+    this.#syncedAt = nowMs / 1000;
+    this.#consecutiveErrors = 0;
+    if (!hadChanges) this.#noOps++;
+  }
+
+  failed(): void {
+    this.#consecutiveErrors++;
+    this.#providerErrors++;
+  }
+}
+
+function sum(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const each of all) for (const [type, count] of each) counts.set(type, (counts.get(type) ?? 0) + count);
+  return counts;
+}
+
+const total = (counts: ReadonlyMap<string, number>): number => counts.values().reduce((all, count) => all + count, 0);
+
+const typed = (counts: ReadonlyMap<string, number>): Samples =>
+  [...counts].map(([type, count]) => [{ record_type: type.toLowerCase() }, count] as const);

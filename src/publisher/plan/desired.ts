@@ -1,0 +1,148 @@
+// The claims of all objects → the record sets that are to exist, with their owners.
+import type { Name } from '../../dnswire/data.ts';
+import type { Claim, Refusal } from './claim.ts';
+import { recordSet } from './record-set.ts';
+import type { RecordSet } from './record-set.ts';
+import type { RegistryOptions } from './registry.ts';
+import { registryName } from './registry.ts';
+import type { DomainFilter } from './zones.ts';
+import { isEncodable, passes, zoneOf } from './zones.ts';
+
+/** A set that is to exist. */
+export interface DesiredSet {
+  readonly set: RecordSet;
+  /** The object that its registry record names: the oldest that asks for the set. */
+  readonly resource: string;
+  /** All objects that ask for it. */
+  readonly resources: readonly string[];
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** A refusal and the object that it concerns. */
+export interface ObjectRefusal extends Refusal {
+  readonly resource: string;
+}
+
+/** What is to exist. */
+export interface Desired {
+  /** Zone → name → its sets. */
+  readonly zones: ReadonlyMap<Name, ReadonlyMap<Name, readonly DesiredSet[]>>;
+  readonly refusals: readonly ObjectRefusal[];
+}
+
+export interface DesiredOptions {
+  /** The zones that are written to. */
+  readonly zones: readonly Name[];
+  readonly filter: DomainFilter;
+  readonly registry: RegistryOptions;
+}
+
+/** A name while claims are merged. */
+interface Entry {
+  readonly namespace: string;
+  readonly resource: string;
+  readonly zone: Name;
+  readonly sets: DesiredSet[];
+}
+
+/**
+ * Merges claims. Objects of one namespace share a name: their targets are joined. A name that an object of another namespace
+ * has claimed before is refused, because a tenant must not add targets to the names of another.
+ */
+export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desired {
+  const entries = new Map<Name, Entry>();
+  const refusals: ObjectRefusal[] = [];
+  for (const claim of [...claims].toSorted(byAge)) {
+    refusals.push(...claim.refusals.map((refusal) => ({ ...refusal, resource: claim.resource })));
+    const refused = new Set<string>();
+    for (const set of claim.sets) {
+      const problem = addSet(entries, claim, { set, options });
+      if (problem === undefined || refused.has(problem.message)) continue;
+      refused.add(problem.message);
+      refusals.push({ ...problem, resource: claim.resource });
+    }
+  }
+  const zones = new Map<Name, Map<Name, readonly DesiredSet[]>>(options.zones.map((zone) => [zone, new Map()]));
+  for (const [name, { zone, sets }] of entries) zones.get(zone)?.set(name, sets);
+  return { zones, refusals };
+}
+
+const byAge = (a: Claim, b: Claim): number =>
+  a.since === b.since ? compare(a.resource, b.resource) : compare(a.since, b.since);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+interface Addition {
+  readonly set: RecordSet;
+  readonly options: DesiredOptions;
+}
+
+/** Adds a set to its name; returns why it cannot be. A name that the filter excludes is left out silently. */
+function addSet(entries: Map<Name, Entry>, claim: Claim, { set, options }: Addition): Refusal | undefined {
+  const { name } = set;
+  if (!passes(name, options.filter)) return undefined;
+  const entry = entries.get(name);
+  if (entry !== undefined) return joinSet(entry, claim, set);
+  const zone = zoneOf(name, options.zones);
+  if (zone === undefined) {
+    const zones = options.zones.join(', ') || 'none';
+    return { reason: 'HostnameNotInZone', message: `${name} is in no zone of this publisher, which are ${zones}` };
+  }
+  const problem = nameProblem(set, zone, options.registry);
+  if (problem !== undefined) return problem;
+  const { namespace, resource } = claim;
+  entries.set(name, { namespace, resource, zone, sets: [wanted(set, claim)] });
+  return undefined;
+}
+
+const wanted = (set: RecordSet, { resource, properties }: Claim): DesiredSet => ({
+  set,
+  resource,
+  resources: [resource],
+  properties,
+});
+
+/** Why a set cannot be in its zone. */
+function nameProblem({ name, type }: RecordSet, zone: Name, registry: RegistryOptions): Refusal | undefined {
+  if (type === 'CNAME' && name === zone) {
+    const message = `${name} is the apex of its zone, which cannot be an alias: use the annotation target with addresses`;
+    return { reason: 'ConflictingTargets', message };
+  }
+  const txt = registryName(name, type, registry);
+  if (zoneOf(txt, [zone]) === undefined) {
+    const hint = 'pass a --txt-prefix that ends in a dot, such as "%{record_type}-owner."';
+    return {
+      reason: 'InvalidHostname',
+      message: `the registry record of ${name}, ${txt}, is outside zone ${zone}: ${hint}`,
+    };
+  }
+  const tooLong = [name, txt].find((each) => !isEncodable(each));
+  if (tooLong === undefined) return undefined;
+  return { reason: 'InvalidHostname', message: `${tooLong} has a label over 63 characters, or over 253 in all` };
+}
+
+/** Joins a set with those of claims before it. */
+function joinSet(entry: Entry, claim: Claim, set: RecordSet): Refusal | undefined {
+  const { name, type } = set;
+  if (entry.namespace !== claim.namespace)
+    return { reason: 'HostnameTaken', message: `${name} belongs to ${entry.resource}, which claimed it first` };
+  const index = entry.sets.findIndex((each) => each.set.type === type);
+  const known = entry.sets[index];
+  const alias = [set, ...entry.sets.map((each) => each.set)].find((each) => each.type === 'CNAME');
+  const isSame = known !== undefined && known.set.values.join(' ') === set.values.join(' ');
+  if (alias !== undefined && !isSame) {
+    const message = `${name} already points to the targets of ${entry.resource}, which an alias cannot join`;
+    return { reason: 'ConflictingTargets', message };
+  }
+  if (known === undefined) {
+    entry.sets.push(wanted(set, claim));
+    return undefined;
+  }
+  const joined = { ttl: Math.min(known.set.ttl, set.ttl), values: [...known.set.values, ...set.values] };
+  entry.sets[index] = {
+    ...known,
+    set: recordSet(name, type, joined),
+    resources: [...known.resources, claim.resource],
+  };
+  return undefined;
+}

@@ -1,0 +1,37 @@
+import type { Name } from '../../dnswire/data.ts';
+import type { NameChange } from '../plan/changes.ts';
+import type { RecordSet, ZoneContent } from '../plan/record-set.ts';
+
+/** A change that was not applied. */
+export interface Failure {
+  readonly change: NameChange;
+  /** `stale`: the zone has changed since it was read. `rejected`: the server does not accept the change. */
+  readonly state: 'stale' | 'rejected';
+  readonly message: string;
+}
+
+/**
+ * Where records are written. One caller reads a zone, plans, and applies changes to what it read; calls for one zone never
+ * overlap. Every call rejects with a ProviderError if the provider cannot be used at all.
+ */
+export interface Provider extends AsyncDisposable {
+  /** The zones that can be written to. */
+  zones(signal: AbortSignal): Promise<readonly Name[]>;
+  /** The current content of a zone. */
+  read(zone: Name, signal: AbortSignal): Promise<ZoneContent>;
+  /** Applies changes to the content that was read last. Returns those that failed; all others are applied. */
+  apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]>;
+  /** How the provider would store a set, where it differs. */
+  readonly adjust?: (sets: readonly AdjustableSet[], signal: AbortSignal) => Promise<readonly RecordSet[]>;
+}
+
+/** A set with the settings for webhook providers. */
+export interface AdjustableSet {
+  readonly set: RecordSet;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** The provider cannot be used at the moment: a sentence for people, with what to do. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+}

@@ -1,0 +1,151 @@
+// BIND and Knot with a zone that a TSIG key may change and transfer.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { freePort } from '../../src/server/testing/free-port.ts';
+import type { Running } from '../harness/command.ts';
+import { start } from '../harness/command.ts';
+import { find } from '../harness/needs.ts';
+import type { Place } from '../dns/clients.ts';
+import { dig } from '../dns/clients.ts';
+import { until } from '../dns/stands.ts';
+
+export type Maker = 'BIND' | 'Knot';
+
+/** A key of the servers, and the file that holds it. */
+export interface Key {
+  readonly name: string;
+  readonly algorithm: string;
+  readonly secret: string;
+}
+
+export const key: Key = {
+  name: 'fl-key',
+  algorithm: 'hmac-sha256',
+  secret: Buffer.from('a secret of thirty-two bytes....').toString('base64'),
+};
+
+/** A second key, of another algorithm, to rotate to. */
+export const nextKey: Key = {
+  name: 'next-key',
+  algorithm: 'hmac-sha512',
+  secret: Buffer.from('another secret, which is for after the rotation of the key......').toString('base64'),
+};
+
+/** The text of a key file, as tsig-keygen prints it. */
+export const keyFile = ({ name, algorithm, secret }: Key): string =>
+  `key "${name}" {\n\talgorithm ${algorithm};\n\tsecret "${secret}";\n};\n`;
+
+/** The zone before anything is published. */
+const zoneText = `
+$ORIGIN example.org.
+$TTL 300
+@    IN SOA ns hostmaster 1 7200 1800 86400 60
+@    IN NS  ns
+ns   IN A   192.0.2.53
+www  IN A   192.0.2.80
+mail IN MX  10 www
+`;
+
+export const zone = 'example.org';
+
+/** A DNS server with the zone example.org, which can be stopped and started again. */
+export class PrimaryServer implements AsyncDisposable {
+  readonly place: Place;
+  readonly #maker: Maker;
+  readonly #folder: string;
+  readonly #keys: readonly Key[];
+  #running: Running | undefined;
+
+  private constructor(
+    maker: Maker,
+    folder: string,
+    { place, keys }: { readonly place: Place; readonly keys: readonly Key[] },
+  ) {
+    this.place = place;
+    this.#maker = maker;
+    this.#folder = folder;
+    this.#keys = keys;
+  }
+
+  static async start(maker: Maker, keys: readonly Key[] = [key, nextKey]): Promise<PrimaryServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'fairlead-primary-'));
+    const server = new PrimaryServer(maker, folder, { place: { address: '127.0.0.1', port: await freePort() }, keys });
+    await writeFile(join(folder, 'example.org.zone'), zoneText);
+    await server.start();
+    return server;
+  }
+
+  get log(): string {
+    return this.#running?.printed ?? '';
+  }
+
+  /** The zone file, which may be older than the zone. */
+  zoneFile(): Promise<string> {
+    return readFile(join(this.#folder, 'example.org.zone'), 'utf8');
+  }
+
+  async start(keys: readonly Key[] = this.#keys): Promise<void> {
+    const config = this.#maker === 'BIND' ? this.#bindConfig(keys) : this.#knotConfig(keys);
+    await writeFile(join(this.#folder, 'config'), config);
+    const command = this.#maker === 'BIND' ? `${find('named')} -g -n 1 -c config` : `${find('knotd')} -c config`;
+    this.#running = start('sh', ['-c', `exec ${command} 2>&1`], { cwd: this.#folder, timeoutMs: 600_000 });
+    await until(`${this.#maker} answers: ${this.log}`, async () => {
+      const reply = await dig(this.place, zone, 'SOA', '+time=1').catch(() => undefined);
+      return reply?.status === 'NOERROR';
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#running?.[Symbol.dispose]();
+    await this.#running?.ended.catch(() => undefined); // ended by us
+    this.#running = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await rm(this.#folder, { recursive: true });
+  }
+
+  #bindConfig(keys: readonly Key[]): string {
+    const names = keys.map(({ name }) => `key ${name};`).join(' ');
+    return `
+      options {
+        directory "${this.#folder}"; listen-on port ${this.place.port} { 127.0.0.1; }; listen-on-v6 { none; };
+        recursion no; pid-file none; session-keyfile none; managed-keys-directory "${this.#folder}"; dnssec-validation no;
+        minimal-responses yes; notify no;
+      };
+      controls {};
+      ${keys.map(keyFile).join('\n')}
+      zone "example.org" {
+        type primary; file "example.org.zone"; allow-transfer { ${names} };
+        update-policy { ${keys.map(({ name }) => `grant ${name} zonesub ANY;`).join(' ')} };
+      };`;
+  }
+
+  #knotConfig(keys: readonly Key[]): string {
+    const entry = ({ name, algorithm, secret }: Key): string =>
+      `  - id: ${name}.\n    algorithm: ${algorithm}\n    secret: ${secret}\n`;
+    const acl = ({ name }: Key): string => `  - id: ${name}\n    key: ${name}.\n    action: [update, transfer]\n`;
+    return `
+server:
+    listen: 127.0.0.1@${this.place.port}
+    rundir: ${this.#folder}
+database:
+    storage: ${this.#folder}
+log:
+  - target: stderr
+    any: info
+key:
+${keys.map(entry).join('')}
+acl:
+${keys.map(acl).join('')}
+zone:
+  - domain: example.org
+    storage: ${this.#folder}
+    file: example.org.zone
+    acl: [${keys.map(({ name }) => name).join(', ')}]
+`;
+  }
+}
