@@ -37,7 +37,7 @@ const planFlags: readonly Flag[] = [
     repeatable: true,
   },
   { name: 'exclude-domains', value: 'DOMAIN', description: 'publish no names in this domain', repeatable: true },
-  ...grouped('Ownership (the TXT registry of ExternalDNS)', [
+  ...grouped('Ownership', [
     {
       name: 'owner-id',
       value: 'ID',

@@ -20,7 +20,7 @@ type ProviderName = (typeof providers)[number];
 export const providerFlags: readonly Flag[] = [
   { name: 'provider', value: 'NAME', description: 'where records are written', choices: providers, default: 'rfc2136' },
   { name: 'zone', value: 'NAME', description: 'zone to publish in, such as example.org', repeatable: true },
-  ...grouped('DNS servers (rfc2136)', [
+  ...grouped('DNS servers', [
     {
       name: 'server',
       value: 'IP[:PORT]',

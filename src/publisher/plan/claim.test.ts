@@ -86,10 +86,10 @@ describe('a LoadBalancer Service', () => {
     },
     {
       name: 'is an alias of the host name of its load balancer, to which SRV records point directly',
-      given: [{}, { ingress: [{ hostname: 'LB-1.example.net' }] }],
+      given: [{}, { ingress: [{ hostname: 'Edge.example.net' }] }],
       want: [
-        'shop.example.org 60 CNAME lb-1.example.net.',
-        '_http._tcp.shop.example.org 60 SRV 0 100 80 lb-1.example.net.',
+        'shop.example.org 60 CNAME edge.example.net.',
+        '_http._tcp.shop.example.org 60 SRV 0 100 80 edge.example.net.',
       ],
     },
     {
