@@ -70,7 +70,7 @@ export class LeaderElection {
       const [outcome] = await Promise.allSettled([leading, this.#renew(term, lost)]);
       const wasLost = this.#held === undefined;
       await this.#release();
-      // An error after `lead` was told to stop is no failure.
+      // An error after the signal has fired is not a failure.
       if (outcome.status === 'rejected' && !wasLost && !signal.aborted) throw outcome.reason;
       if (!wasLost) return;
     }

@@ -154,7 +154,7 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
     }
   }
 
-  /** Reports 403 and 404 once: they persist until somebody changes the cluster. */
+  /** Reports 403 and 404 once: they persist until the cluster changes. */
   #reportRejectionOnce(error: unknown): void {
     const isRejected = hasStatusCode(error, 403) || hasStatusCode(error, 404);
     if (!isRejected || !this.#wasRejected) this.#report(error);

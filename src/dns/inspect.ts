@@ -35,7 +35,7 @@ export interface DnsInspection extends AsyncDisposable {
 /** A question with a valid name and a known type. */
 export type Question = Parameters<typeof explain>[1];
 
-/** Reads a question. Throws an Error that says what is wrong with it. */
+/** Parses a question. Throws an Error with the reason if it is invalid. */
 export function parseQuestion({ name: text, type: typeText }: TextQuestion): Question {
   const name = parseName(text);
   if (name === undefined) throw new Error(`"${text}" is not a domain name: labels have 1 to 63 characters`);

@@ -61,7 +61,7 @@ export function startMulticluster(context: PartContext, options: MulticlusterOpt
     problems: () => controller.problems(),
   });
   const failed = Promise.race([part.failed ?? controller.failed, controller.failed]);
-  failed.catch(() => undefined); // reported by whoever runs the part
+  failed.catch(() => undefined); // reported by the owner of the part
   return {
     ready: part.ready,
     failed,

@@ -75,7 +75,7 @@ const checks: Readonly<Record<keyof FileMember, Check>> = {
   leaving: flag,
 };
 
-/** Reads the text of a file of members; an error says where in the file. */
+/** Parses a members file; errors contain the position. */
 export function parseMembers(content: string, path: string): MembersFile {
   try {
     const [document, ...others] = loadAll(content);

@@ -1,4 +1,4 @@
-// The values of flags. Every parser throws a UsageError that says what was expected; `readFlag` adds the flag's name.
+// The values of flags. Every parser throws a UsageError with the expected form; `readFlag` adds the flag's name.
 import { isIP } from 'node:net';
 import { canonicalCidr } from '../../api/addresses.ts';
 import { dnsLabelErrors } from '../../api/names.ts';

@@ -9,7 +9,7 @@ import { stableText, textOf } from '../process/stable-file.ts';
 export type SettingsChanges = (listener: (settings: Settings) => void) => void;
 
 export interface FollowConfigOptions {
-  /** The file of `--config`; undefined: there is nothing to follow. */
+  /** The file of `--config`; undefined: none. */
   readonly path: string | undefined;
   /** The settings the part started with. */
   readonly first: Settings;

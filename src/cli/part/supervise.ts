@@ -20,7 +20,7 @@ export interface SupervisedPart extends RunningPart {
 }
 
 const backoff: BackoffOptions = { baseMs: 1000, maxMs: 60_000 };
-/** After a run of this length the backoff starts anew. */
+/** A run of this length resets the backoff. */
 const steadyMs = 60_000;
 
 /**

@@ -52,7 +52,7 @@ export class LogDeduplicator {
   #closeLater(key: string): NodeJS.Timeout {
     return setTimeout(() => {
       const known = this.#close(key);
-      // As long as it goes on, there is one line a minute.
+      // One line a minute while it repeats.
       if (known !== undefined && known.repetitions > 0)
         this.#remembered.set(key, { ...known, repetitions: 0, timer: this.#closeLater(key) });
     }, windowMs).unref();

@@ -7,10 +7,10 @@ import { setInterval } from '../../machine/timers.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';
 
-/** A data directory that this process holds; nobody else can until it is closed or the process ends. */
+/** A data directory with an exclusive lock, which is released when it is closed or the process ends. */
 export interface DataDirectory extends AsyncDisposable {
   readonly path: string;
-  /** Fires when the directory was removed or replaced under us, so that somebody else may hold it now. */
+  /** Fires when the directory was removed or replaced, so that another process may have locked it. */
   readonly lost: AbortSignal;
   /** The path of a file or folder in the directory. */
   at(...names: string[]): string;
@@ -32,7 +32,7 @@ export async function holdDataDirectory(
   const lock = await takeLock(path, lockPath);
   const { ino } = await stat(lockPath);
   const lost = new AbortController();
-  // Nothing tells a process that a file it has open was unlinked, so it has to look.
+  // The system does not notify a process that an open file was unlinked, so it is polled.
   const timer = setInterval(() => {
     stat(lockPath).then(
       (found) => found.ino !== ino && lost.abort(),
@@ -54,7 +54,7 @@ export async function holdDataDirectory(
 
 /**
  * An exclusive SQLite transaction is the lock: the system releases it however the process ends, so there is no stale
- * lock to clean up, and no process id that means somebody else by now.
+ * lock to clean up, and no process id that may belong to another process.
  */
 async function takeLock(path: string, lockPath: string): Promise<DatabaseSync> {
   try {

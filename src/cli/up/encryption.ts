@@ -34,12 +34,12 @@ export function readEncryption(settings: Settings): EncryptionOptions | undefine
   const path = readFlag<string | undefined>(settings, 'encryption-provider-config', nonEmpty('a path'), undefined);
   const reloads = readFlag(settings, 'encryption-provider-config-automatic-reload', parseBoolean, false);
   if (path !== undefined) return { path, reloads };
-  // As kube-apiserver refuses it.
+  // kube-apiserver rejects it, too.
   if (reloads) throw new UsageError('--encryption-provider-config-automatic-reload needs --encryption-provider-config');
   return undefined;
 }
 
-/** Reads the configuration, and reloads it until the stack is disposed if the flag says so. */
+/** Reads the configuration, and reloads it until the stack is disposed if the flag requests it. */
 export async function openEncryption(
   options: EncryptionOptions | undefined,
   log: Logger,

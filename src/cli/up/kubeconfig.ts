@@ -1,6 +1,6 @@
 import type { KeyPair } from '../../server/pki/issue.ts';
 
-/** What a kubeconfig says: where the clusters are, and who connects, with a certificate for each. */
+/** The clusters of a kubeconfig, with a user and a certificate for each. */
 export interface KubeconfigContent {
   readonly clusters: readonly {
     readonly name: string;

@@ -3,7 +3,7 @@ import type { DataDirectory } from './data-directory.ts';
 import type { State } from './state.ts';
 import { printState, stateFile } from './state.ts';
 
-/** Parts do not say when something begins to trouble them; they are asked. */
+/** Problems of parts are polled, because parts do not notify about them. */
 const lookMs = 2000;
 
 /** Writes state.json, writes it again when it has changed, and removes it at the end. */
@@ -19,7 +19,7 @@ export async function publishState(
     const next = printState(state());
     if (next === written || directory.lost.aborted) return;
     written = next;
-    // A file that could not be written says what was so before; the next change is another try.
+    // The file keeps its old content; the next change writes it again.
     writing = writing.then(() => directory.write(stateFile, next)).catch(() => undefined);
   }, everyMs).unref();
   return {

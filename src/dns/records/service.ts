@@ -14,7 +14,7 @@ import { labelsOfPorts, srvRecord, srvSets } from './srv.ts';
 /** How a Service is reached: through addresses of its own, through those of its endpoints, by another name, or not yet. */
 export type Reach = 'vip' | 'headless' | 'alias' | 'none';
 
-/** How a Service is reached. Headless is what says `None`, and nothing else (schema 1.1.0, §2). */
+/** How a Service is reached. A Service is headless only if its cluster IP is `None` (schema 1.1.0, §2). */
 export function reachOf(service: Service): Reach {
   if (isExternalName(service)) return 'alias';
   if (isHeadless(service)) return 'headless';

@@ -121,7 +121,7 @@ export class BatchSocket implements ClientAddresses {
 
   /**
    * Diverts new datagrams to other sockets on the port: a connected socket receives only from its peer, and the peer is a
-   * port that nobody sends from. Datagrams already received stay.
+   * port without a sender. Datagrams already received stay.
    */
   divert(): void {
     const discardPort = 9;

@@ -1,4 +1,4 @@
-// A service, who exports it, what each view shows, and every conflict with how to end it: for programs and for people.
+// Explains a service: its exporters, views, and conflicts with their fixes, as data and as text.
 import type { Conflict } from '../merge/conflict.ts';
 import { listText, valueText } from '../merge/conflict.ts';
 import type { Exporter, Merged, View } from '../merge/merged.ts';
@@ -6,19 +6,19 @@ import type { ServiceKey, Shape } from '../record.ts';
 import { exportedAt, textOf } from '../record.ts';
 import { aligned } from './table.ts';
 
-/** One exporting cluster, and whether it counts. */
+/** One exporting cluster and its state. */
 export interface ExporterReport {
   readonly cluster: string;
   readonly since: string;
   readonly state: 'counts' | 'quarantined' | 'invalid' | 'leaving';
-  /** Why it does not count. */
+  /** Why it is not merged. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** What one view shows. */
+/** One view of the service. */
 export interface ViewReport {
-  /** `withdrawn`: it is exported, and not shown because of a conflict. */
+  /** `withdrawn`: it is exported, but not imported because of a conflict. */
   readonly state: 'served' | 'withdrawn' | 'absent';
   readonly type?: View['type'];
   readonly families?: View['families'];
@@ -33,7 +33,7 @@ export interface PortReport {
   readonly clusters: readonly string[];
 }
 
-/** All there is to say about one service. It is plain data: JSON of it is what programs read. */
+/** The explanation of one service; `-o json` prints it. */
 export interface Explanation extends ServiceKey {
   readonly exporters: readonly ExporterReport[];
   readonly views: { readonly [shape in Shape]: ViewReport };

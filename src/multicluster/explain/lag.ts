@@ -1,4 +1,4 @@
-// How long a member has lacked what the sources have.
+// Computes how long a member has been behind its sources.
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -10,8 +10,8 @@ import { sourceSliceAnnotation } from '../project/labels.ts';
 import { exportedAt } from '../record.ts';
 
 /**
- * Since when the oldest of these writes waits, in milliseconds by the clock of its source: an endpoint since the moment
- * that its slice names, an import since the service is exported. undefined: nothing waits, or no source says since when.
+ * The time of the oldest pending write, in milliseconds by the clock of its source: for endpoints the trigger time of the slice,
+ * for an import the time of the export. undefined: nothing is pending, or the time is unknown.
  */
 export function waitingSince(merged: Merged, writes: readonly Write[]): number | undefined {
   const times = writes.map((write) => changedAt(merged, write)).filter((time) => !Number.isNaN(time));
@@ -22,19 +22,19 @@ function changedAt(merged: Merged, { verb, kind, object }: Write): number {
   if (kind === endpointSliceKind) {
     const source = sourceOf(merged, object);
     const { annotations, creationTimestamp } = source?.metadata ?? {};
-    // When it was made says nothing of later changes.
+    // The creation time is only valid for a new slice.
     return Date.parse(annotations?.[triggerTimeAnnotation] ?? (verb === 'create' ? (creationTimestamp ?? '') : ''));
   }
   return verb === 'create' ? firstExported(merged) : NaN;
 }
 
-/** The slice that a slice of a member is to mirror. */
+/** The source of a mirrored slice. */
 function sourceOf({ exporters }: Merged, { metadata: { labels, annotations } }: ApiObject): EndpointSlice | undefined {
   const exporter = exporters.find(({ cluster }) => cluster === labels?.[sourceClusterLabel]);
   return exporter?.record.slices.find(({ metadata }) => metadata.name === annotations?.[sourceSliceAnnotation]);
 }
 
-/** When the service could first be imported: somewhere there was an export, and the Service. */
+/** When the service could first be imported: when a cluster had both an export and the Service. */
 function firstExported({ exporters, order }: Merged): number {
   const times = exporters
     .filter(({ cluster }) => order.includes(cluster))

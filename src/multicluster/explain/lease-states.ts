@@ -1,16 +1,15 @@
-// How the leases of source clusters stand, for people who ask once. The reaper, which looks all the time, trusts no clock but
-// its own (MCS-87).
+// Computes the states of leases from one snapshot, for commands. The reaper observes them continuously by its own clock (MCS-87).
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { sourceOfLease } from '../lease/lease.ts';
 import { defaultSourceLeaseMs } from '../member/options.ts';
 import type { LeaseState } from './why.ts';
 
-/** A source is late when this much of its time has passed: it did not answer the last question. */
+/** The share of the lease duration after which a source is late. */
 const lateShare = 2 / 3;
 
 /**
- * Source → how its lease stands. Whoever renews one renews all of them: one that is older than the newest is late by that
- * much, whatever our clock says. Only if nobody renews any, which our clock has to tell, all have run out.
+ * Source → the state of its lease. A controller renews all leases, so the age of a lease is its distance to the newest one,
+ * independent of the local clock. Only if the newest has expired by the local clock, all have.
  */
 export function leaseStates(leases: readonly Lease[], nowMs: number): ReadonlyMap<string, LeaseState> {
   const newest = Math.max(...leases.map(renewedAt));

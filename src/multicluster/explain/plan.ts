@@ -1,4 +1,4 @@
-// What would happen if an export were made or withdrawn: computed by what would do it, and nothing is written.
+// Plans the effects of a new or withdrawn export with the same functions as the controller, without writing.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Conflict } from '../merge/conflict.ts';
 import { listText } from '../merge/conflict.ts';
@@ -14,7 +14,7 @@ import type { Explanation } from './explain.ts';
 import { conflictLines, explain, viewText } from './explain.ts';
 import { aligned } from './table.ts';
 
-/** A member, what it holds of the service, and the address it would give to it. */
+/** A member, its objects of the service, and the address that it would allocate. */
 export interface PlanMember {
   readonly facts: MemberFacts;
   readonly actual: Actual;
@@ -23,33 +23,33 @@ export interface PlanMember {
 }
 
 export interface PlanInput {
-  /** The records as they are. */
+  /** The current records. */
   readonly before: readonly ClusterExport[];
-  /** The records as they would be. */
+  /** The records after the change. */
   readonly after: readonly ClusterExport[];
   readonly members: readonly PlanMember[];
-  /** Members that could not be read: what came from them stays. Default none. */
+  /** Members that have not been read: their contributions are kept. Default none. */
   readonly unknownClusters?: ReadonlySet<string>;
   readonly options?: MergeOptions;
 }
 
-/** What would happen in one member. */
+/** The effects in one member. */
 export interface ImporterPlan {
   readonly cluster: string;
   readonly isReachable: boolean;
-  /** Its addresses there; none when it is headless, refused or not imported. */
+  /** The addresses of the service; none if it is headless, refused or not imported. */
   readonly ips: readonly string[];
   readonly refusals: readonly Refusal[];
   readonly writes: { readonly create: number; readonly update: number; readonly delete: number };
-  /** Slices there would be. */
+  /** The number of slices afterwards. */
   readonly slices: number;
 }
 
-/** A change of exports before it is made. */
+/** The plan of a change of exports. */
 export interface ExportPlan extends ServiceKey {
   readonly before: Explanation;
   readonly after: Explanation;
-  /** Conflicts that the change would bring, and those it would end. */
+  /** Conflicts that the change would cause, and those it would resolve. */
   readonly newConflicts: readonly Conflict[];
   readonly solvedConflicts: readonly Conflict[];
   readonly importers: readonly ImporterPlan[];

@@ -27,7 +27,7 @@ const startupCheckMs = 200;
 
 /**
  * Renews the leases of source clusters in every importing cluster, after each answered probe of the source (MCS-81). Each
- * cluster has a lease in itself too: its expiry tells the reaper that the controller is lost and not a source. An unused
+ * cluster has a lease in itself too: its expiry means for the reaper that the controller is lost and not a source. An unused
  * source has no lease, since an expired lease would be reported as a loss.
  *
  * After its start, a controller renews existing leases before it has read the clusters, which takes long in a large set.

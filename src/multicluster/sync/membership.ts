@@ -15,7 +15,7 @@ export interface Participant {
   readonly member: Member;
   /** Addresses and identities that the member remembers are adopted in each term, before anything is written to it. */
   adoption: 'Pending' | 'Running' | 'Done';
-  /** Why the member does not take part: it is another cluster than its id says, or has another id itself. */
+  /** Why the member does not take part: its id belongs to another cluster, or it has another id itself. */
   readonly problems: { identity?: string | undefined; property?: string | undefined };
   /** The member when it was last compared. */
   observed: Observed;

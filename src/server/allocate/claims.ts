@@ -37,7 +37,7 @@ interface Parent {
   readonly spec?: { readonly parentRef?: Parent & { readonly resource?: string } };
 }
 
-/** Whether a claim belongs to the Service. Another Service may own the key after somebody deleted the claim by hand. */
+/** Whether a claim belongs to the Service. Another Service may own the key after the claim was deleted manually. */
 export function isClaimOf({ metadata }: Pick<Service, 'metadata'>, { key, value }: Entry): boolean {
   const parsed = JSON.parse(value) as Parent; // written by the two functions above or as an IPAddress
   const parent = key.startsWith(addressPrefix) ? parsed.spec?.parentRef : parsed;

@@ -1,14 +1,14 @@
-// The DNS server of a demo Pod: whatever is asked, it says who it is.
+// The DNS server of a demo Pod: answers every TXT query with the name of the Pod.
 import { flagBits, types } from '../../../dnswire/codes.ts';
 import { isResponse, readHeader, readQuestion } from '../../../dnswire/message.ts';
 import { MessageWriter } from '../../../dnswire/writer.ts';
 
-/** Answers a question with a text, if it is for one; undefined: those bytes are no question. */
+/** Answers a query: with a TXT record for type TXT, with no records for others. undefined: not a query. */
 export function answer(query: Uint8Array, text: string): Uint8Array | undefined {
   const header = readHeader(query);
-  const asked = readQuestion(query);
-  if (header === undefined || isResponse(header) || asked === undefined) return undefined;
-  const { question } = asked;
+  const parsed = readQuestion(query);
+  if (header === undefined || isResponse(header) || parsed === undefined) return undefined;
+  const { question } = parsed;
   const isText = question.type === types.TXT;
   const flags = flagBits.QR | flagBits.AA | (header.flags & flagBits.RD);
   const writer = new MessageWriter();
@@ -18,9 +18,9 @@ export function answer(query: Uint8Array, text: string): Uint8Array | undefined 
   return writer.bytes();
 }
 
-/** The same over TCP, where a message comes after its length; undefined: it is not complete yet. */
+/** Answers a query over TCP, which has its length in front; undefined: it is incomplete. */
 export function answerStream(received: Buffer, text: string): Uint8Array | undefined {
   const end = received.length < 2 ? Infinity : 2 + received.readUInt16BE();
-  const said = received.length < end ? undefined : answer(received.subarray(2, end), text);
-  return said && Buffer.concat([Uint8Array.of(said.length >> 8, said.length & 0xff), said]);
+  const reply = received.length < end ? undefined : answer(received.subarray(2, end), text);
+  return reply && Buffer.concat([Uint8Array.of(reply.length >> 8, reply.length & 0xff), reply]);
 }

@@ -1,4 +1,4 @@
-// A Pod of the demo: a process that serves at the Pod's address and says its name. It ends with who started it.
+// The process of a demo Pod: serves its name at the Pod's address. It exits with its parent.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createWebServer } from 'node:http';
@@ -9,8 +9,8 @@ import { answer, answerStream } from './answer.ts';
 import { ports } from './objects.ts';
 
 const [name = '', host = ''] = process.argv.slice(2);
-/** Nobody has anything long to say to it. */
-const mostBytes = 4096;
+/** Longer requests are rejected. */
+const maxBytes = 4096;
 
 async function listenTcp(port: number, onConnection: (socket: Socket) => void): Promise<void> {
   const server = createServer((socket) => {
@@ -20,23 +20,23 @@ async function listenTcp(port: number, onConnection: (socket: Socket) => void): 
   await once(server.listen(port, host), 'listening');
 }
 
-async function listenUdp(port: number, reply: (message: Buffer) => Uint8Array | string | undefined): Promise<void> {
+async function listenUdp(port: number, replyTo: (message: Buffer) => Uint8Array | string | undefined): Promise<void> {
   const socket = createSocket('udp4');
   socket.on('message', (message, from) => {
-    const said = reply(message);
-    if (said !== undefined) socket.send(said, from.port, from.address);
+    const reply = replyTo(message);
+    if (reply !== undefined) socket.send(reply, from.port, from.address);
   });
   await once(socket.bind(port, host), 'listening');
 }
 
-/** Answers once the question is there. */
-function converse(socket: Socket): void {
+/** Answers DNS queries over TCP. */
+function serveDns(socket: Socket): void {
   let received: Buffer = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     received = Buffer.concat([received, data]);
-    const said = answerStream(received, `${name}, over TCP`);
-    if (said !== undefined) socket.end(said);
-    else if (received.length > mostBytes) socket.destroy();
+    const reply = answerStream(received, `${name}, over TCP`);
+    if (reply !== undefined) socket.end(reply);
+    else if (received.length > maxBytes) socket.destroy();
   });
 }
 
@@ -46,12 +46,12 @@ async function serve(): Promise<void> {
     await listenTcp(port, (socket) => socket.end(`${name}\n`));
     await listenUdp(port, () => `${name}\n`);
   }
-  await listenTcp(ports.dns, converse);
+  await listenTcp(ports.dns, serveDns);
   await listenUdp(ports.dns, (message) => answer(message, `${name}, over UDP`));
 }
 
 process.once('disconnect', () => process.exit(0));
-// Ctrl-C goes to every process of a terminal; the parent ends first, and this one then.
+// A terminal sends Ctrl-C to all processes; this one waits until the parent has exited.
 process.on('SIGINT', () => undefined);
 serve().then(
   () => process.send?.({ isServing: true }),

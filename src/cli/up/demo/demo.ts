@@ -9,8 +9,8 @@ import { startPod, writeStatus } from './pods.ts';
 import { printTries } from './suggestions.ts';
 
 /**
- * Fills the clusters with something to try: Pods that are processes of this machine, and Services before them. What it
- * starts ends with this process. The result is what to try, and what feature gates kept out.
+ * Creates the demo in all clusters: Pods, which are processes of this machine, and Services for them. The processes end with this
+ * one. Returns the suggestions to print, and what feature gates prevented.
  */
 export async function startDemo(plane: ControlPlane): Promise<string> {
   const found = await Promise.all(
@@ -30,7 +30,7 @@ export async function startDemo(plane: ControlPlane): Promise<string> {
   return [printTries(found.map(({ addresses }) => addresses)), ...kept].join('');
 }
 
-/** Applies what gates may keep out; what they did, and why. */
+/** Applies manifests that depend on feature gates. Returns the rejected ones with the reason. */
 async function applyGated(api: Transport, cluster: string): Promise<ReadonlyMap<string, string>> {
   const keptOut = new Map<string, string>();
   for (const manifest of gatedManifests) {

@@ -1,19 +1,19 @@
-// What the demo has in each cluster.
+// The objects of the demo in each cluster.
 import type { Manifest } from '../manifests.ts';
 
-/** Where the demo is. */
+/** The namespace of the demo. */
 export const demoNamespace = 'demo';
 
-/** Where a Pod of the demo serves: above 1023, so that nobody needs any rights; not 5353, which desktops have in use. */
+/** The ports of demo Pods: above 1023, which needs no privileges, and not 5353, which desktops use. */
 export const ports = { http: 8080, kerberos: 8088, dns: 5300, sip: 5060 } as const;
 
-/** A Pod of the demo, whose address is a real process. */
+/** A Pod of the demo, which is a process at its address. */
 export interface DemoPod {
   readonly name: string;
   readonly address: string;
 }
 
-/** The Pods of the i-th cluster, in its range of Pods. */
+/** The Pods of the i-th cluster, with addresses in its Pod range. */
 export const demoPods = (index: number): readonly DemoPod[] =>
   [1, 2].map((number) => ({ name: `shop-${number}`, address: `127.${192 + index}.1.${number}` }));
 
@@ -24,14 +24,14 @@ const selector = { app: 'shop' };
 const managedBy = { 'app.kubernetes.io/managed-by': 'fairlead-demo' };
 const container = { name: 'shop', image: 'example.org/shop' };
 
-/** A Service before the Pods. */
+/** A Service for the Pods. */
 const service = (name: string, spec: object): Manifest =>
   manifest('v1', 'Service', name, { spec: { selector, ...spec } });
 
 const loadBalancer = (name: string, port: number): Manifest =>
   service(name, { type: 'LoadBalancer', ports: bothProtocols(name, port) });
 
-/** Everything that any cluster takes, but what its Pods say of themselves. */
+/** The objects that do not depend on feature gates, without the status of Pods. */
 export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => [
   manifest('v1', 'Namespace', demoNamespace, {}),
   ...pods.map(({ name }) =>
@@ -48,7 +48,7 @@ export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => 
   }),
 ];
 
-/** What a feature gate may keep out: each is made where it may be. */
+/** Objects that depend on feature gates; rejected ones are left out. */
 export const gatedManifests: readonly Manifest[] = [
   service('2048', { ports: [{ name: 'http', port: ports.http }] }),
   loadBalancer('dns', ports.dns),
@@ -67,7 +67,7 @@ function manifest(
   return { source: 'the demo', apiVersion, kind, name, namespace, object };
 }
 
-/** The status of a Pod whose process serves, and since when. */
+/** The status of a Pod whose process serves. */
 export const readyStatus = ({ address }: DemoPod, startedAt: string): object => ({
   phase: 'Running',
   podIP: address,

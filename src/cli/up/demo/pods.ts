@@ -28,7 +28,7 @@ export function startPod({ name, address }: DemoPod, cluster: string): Promise<v
   });
 }
 
-/** It ends when this process does, and does not keep it from ending. */
+/** The process exits with this one, and does not keep it running. */
 function letGo(child: ChildProcess): void {
   child.unref();
   child.channel?.unref();

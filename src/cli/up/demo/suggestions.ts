@@ -1,12 +1,12 @@
-// What to type once the demo is there, story by story.
+// The commands that `fairlead up --demo` suggests.
 import type { ClusterState } from '../state.ts';
 import { demoNamespace, ports } from './objects.ts';
 
-/** Where the demo is reached in one cluster; what is not there has no address. */
+/** The addresses of the demo in one cluster; missing ones are undefined. */
 export interface Found {
   readonly dns: ClusterState['dns'];
   readonly shop: string | undefined;
-  /** shop, of all clusters. */
+  /** The import of shop. */
   readonly everywhere: string | undefined;
   readonly digits: string | undefined;
   readonly names: string | undefined;
@@ -54,7 +54,7 @@ const stories: readonly Story[] = [
   },
 ];
 
-/** What to try, as printed: a title and its commands for each story that can be tried. */
+/** The suggestions as printed: a title and its commands for each story. */
 export function printTries([first, ...others]: readonly Found[]): string {
   if (first === undefined) return '';
   const lines = stories.flatMap(({ title, commands }) => {
