@@ -72,11 +72,14 @@ const enableCompileCache = () => {
   if (directory !== undefined) module.enableCompileCache(directory);
 };
 
+/** A clone runs its source; a published package has no source, and runs what was built from it. */
+const program = existsSync(join(root, 'src')) ? '../src/main.ts' : '../dist/main.js';
+
 const isHandedOver = process.env.FAIRLEAD_HANDED_OVER === '1';
 if (isNewEnough()) {
   if (isHandedOver) await followLauncher();
   enableCompileCache();
-  await import('../src/main.ts');
+  await import(program);
 } else {
   const node = isHandedOver ? undefined : installedNode();
   if (node === undefined) {

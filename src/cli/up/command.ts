@@ -5,8 +5,7 @@ import { version } from '../program.ts';
 import type { ControlPlane, Hooks } from './control-plane.ts';
 import { runControlPlane } from './control-plane.ts';
 import { upFlags } from './flags.ts';
-import type { Manifest } from './manifests.ts';
-import type { UpOptions } from './options.ts';
+import { applyTargets, readTargets } from './manifest-targets.ts';
 import { readUpOptions } from './options.ts';
 import { readyReport } from './report.ts';
 
@@ -25,13 +24,10 @@ The file of --config may have a section for each part, such as "dns:", with the 
   config: { flags: upFlags, sections: partSections },
   async run({ settings, streams }) {
     const options = readUpOptions(settings);
-    const manifests = await readAll(options.apply);
+    const manifests = await readTargets(options.apply);
     const parts = [...options.parts].filter((name) => name !== 'server');
     const prepare = async (plane: ControlPlane): Promise<string> => {
-      for (const { name } of plane.state.clusters) {
-        const own = manifests.filter(({ cluster }) => cluster === undefined || cluster === name);
-        if (own.length > 0) await applyTo(name, own, plane);
-      }
+      await applyTargets(manifests, plane);
       const report = readyReport(plane.state, {
         version,
         kubeconfig: resolve(plane.directory.at('kubeconfig')),
@@ -47,21 +43,3 @@ The file of --config may have a section for each part, such as "dns:", with the 
     return runControlPlane({ ...options, parts, portFlag: '--port-base' }, { beforeParts, prepare, out: streams.out });
   },
 };
-
-type TargetedManifest = Manifest & { readonly cluster: string | undefined };
-
-/** Reads all manifests before anything starts: a file that cannot be read is a usage error. */
-async function readAll(sources: UpOptions['apply']): Promise<readonly TargetedManifest[]> {
-  if (sources.length === 0) return [];
-  const { readManifests } = await import('./manifests.ts');
-  const lists = sources.map(async ({ path, cluster }) =>
-    (await readManifests(path)).map((manifest) => ({ ...manifest, cluster })),
-  );
-  return (await Promise.all(lists)).flat();
-}
-
-async function applyTo(name: string, manifests: readonly Manifest[], { connect }: ControlPlane): Promise<void> {
-  const { applyManifests } = await import('./apply.ts');
-  using transport = connect(name);
-  await applyManifests(transport, name, manifests);
-}

@@ -69,14 +69,12 @@ export async function runControlPlane(options: ControlPlaneOptions, hooks: Hooks
   using running = await longRunning(options.log, options.clusters.length);
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await holdDataDirectory(options.dataDir));
-  const { servers, parts } = await startServers(options, directory, { running, stack, hooks });
-  await Promise.race([parts.ready(), firstOf(stop.requested, directory.lost)]);
+  const starting = await startControlPlane(options, { directory, running, stack, beforeParts: hooks.beforeParts });
+  await Promise.race([starting.ready(), firstOf(stop.requested, directory.lost)]);
   const readyMs = performance.now();
-  const zones = zonesOf(options.partSettings?.get('dns'));
-  const state = (): State => stateOf(servers, parts, zones);
-  const plane = { directory, state: state(), connect: connectTo(servers), readyMs };
+  const plane = { directory, state: starting.state(), connect: starting.connect, readyMs };
   const report = stop.requested.aborted ? '' : await hooks.prepare(plane);
-  stack.use(await publishState(directory, state));
+  stack.use(await publishState(directory, () => starting.state()));
   hooks.out(report);
   stack.use(returnMemoryWhenIdle());
   flushCompileCache(); // a process that is killed would not write it at exit
@@ -87,14 +85,36 @@ export async function runControlPlane(options: ControlPlaneOptions, hooks: Hooks
   );
 }
 
+/** A control plane whose servers answer and whose parts are starting. */
+interface StartingControlPlane {
+  readonly connect: ControlPlane['connect'];
+  /** Its state now. */
+  state(): State;
+  /** Resolves when every part is ready or has failed once. */
+  ready(): Promise<void>;
+}
+
+interface Surroundings {
+  readonly directory: DataDirectory;
+  readonly running: Pick<LongRunning, 'log' | 'metrics'>;
+  /** Stops what was started. */
+  readonly stack: AsyncDisposableStack;
+  readonly beforeParts?: Hooks['beforeParts'];
+}
+
+/** Starts the servers and the parts of a control plane in this process. */
+export async function startControlPlane(
+  options: ControlPlaneOptions,
+  surroundings: Surroundings,
+): Promise<StartingControlPlane> {
+  const { servers, parts } = await startServers(options, surroundings);
+  const zones = zonesOf(options.partSettings?.get('dns'));
+  return { connect: connectTo(servers), state: () => stateOf(servers, parts, zones), ready: () => parts.ready() };
+}
+
 async function startServers(
   options: ControlPlaneOptions,
-  directory: DataDirectory,
-  {
-    running,
-    stack,
-    hooks,
-  }: { readonly running: LongRunning; readonly stack: AsyncDisposableStack; readonly hooks: Hooks },
+  { directory, running, stack, beforeParts }: Surroundings,
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const { log } = running;
   const certificates = ensureCertificates(options, directory, log);
@@ -157,7 +177,7 @@ async function startServers(
       },
     }),
   );
-  await hooks.beforeParts?.(
+  await beforeParts?.(
     servers.map(({ cluster }) => cluster.name),
     connectTo(servers),
   );

@@ -1,6 +1,7 @@
 // Address ranges that belong to members: endpoints of other members are rejected there.
 import type { Address, Cidr } from '../../api/addresses.ts';
 import { bitsOf, contains, parseCidr, printCidr } from '../../api/addresses.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** The address ranges of one member. */
 export interface MemberRanges {
@@ -34,7 +35,7 @@ export class ReservedRanges {
     this.#lengths = Array.from(groups.values()).flatMap((group) => {
       const byNetwork = new Map<bigint, string>();
       for (const { cidr, use } of group) {
-        byNetwork.getOrInsert(cidr.network, `is in ${printCidr(cidr)}, ${use}`);
+        getOrCompute(byNetwork, cidr.network, () => `is in ${printCidr(cidr)}, ${use}`);
       }
       const [first] = group;
       return first === undefined ? [] : [[first.cidr, byNetwork] as const];

@@ -7,6 +7,7 @@ import type { NodeNetwork, Route } from './route.ts';
 import { routeKey } from './route.ts';
 import type { Basis, Precedence, Reservation } from './precedence.ts';
 import { basisOf, rankOf } from './precedence.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 interface Claim {
   readonly route: Route;
@@ -113,7 +114,7 @@ export class RoutingTable implements DecisionTable {
 
   #claim(key: string, claim: Claim): void {
     const { owner, address } = claim.route;
-    if (rankOf(claim.basis) > 0) this.#displaceable.getOrInsertComputed(address, () => new Set()).add(key);
+    if (rankOf(claim.basis) > 0) getOrCompute(this.#displaceable, address, () => new Set()).add(key);
     this.#resolve(key, [...this.#claimsOfOthers(key, owner), claim]);
   }
 

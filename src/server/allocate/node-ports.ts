@@ -3,6 +3,7 @@ import { invalidValue } from '../../api/field-errors.ts';
 import { getsNodePorts, mayUseNodePorts, needsHealthCheck } from '../../api/kinds/core/service/normalize.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { PortOperation, ErrorBuilder } from './operation.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** Returns the new Service with its node ports, and with its health check port if it needs one. */
 export function allocateNodePorts(service: Service, operation: PortOperation): Service {
@@ -44,7 +45,7 @@ function withChosenPorts(service: Service, operation: PortOperation): Service {
   if (ports === undefined) return service;
   const allocates = getsNodePorts(service);
   const askedFor = new Map<number, number>(); // port → the first node port requested for it
-  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) askedFor.getOrInsert(port, nodePort);
+  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) getOrCompute(askedFor, port, () => nodePort);
   const byPort = new Map<number, number>(); // port → node port
   const chosen = ports.map((port, index): ServicePort => {
     const { nodePort = 0 } = port;

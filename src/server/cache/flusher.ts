@@ -1,4 +1,5 @@
 import { setImmediate } from '../../machine/timers.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** A source of output that the flusher sends. */
 export interface Flushable {
@@ -35,7 +36,7 @@ export class Flusher {
   }
 
   schedule(item: Flushable): void {
-    this.#waiting.getOrInsertComputed(item.flow, () => new Set()).add(item);
+    getOrCompute(this.#waiting, item.flow, () => new Set()).add(item);
     this.#scheduleFlush();
   }
 

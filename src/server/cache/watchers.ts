@@ -1,4 +1,5 @@
 import type { CacheEvent } from './history.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** A receiver of the changes of a resource. */
 export interface Watcher {
@@ -31,7 +32,7 @@ export class Watchers {
 
   add(watcher: Watcher): void {
     const index = watcher.exact ? this.#byKey : this.#byScope;
-    index.getOrInsertComputed(watcher.scope, () => new Set()).add(watcher);
+    getOrCompute(index, watcher.scope, () => new Set()).add(watcher);
     this.#count++;
   }
 

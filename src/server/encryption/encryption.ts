@@ -5,6 +5,7 @@ import type { ResourceProviders } from './config.ts';
 import { parseEncryptionConfiguration } from './config.ts';
 import type { TransformationCounts } from './transformer.ts';
 import { Transformer } from './transformer.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** The current encryption configuration. Servers of several clusters share it. */
 export class Encryption {
@@ -54,7 +55,7 @@ export class Encryption {
       const names = [`${kind.plural}.${kind.group}`, `*.${kind.group}`, '*.*'];
       const name = names.find((each) => providers.has(each));
       if (name === undefined) continue;
-      const transformer = created.getOrInsertComputed(name, () => Transformer.create(providers.get(name) ?? [], onUse));
+      const transformer = getOrCompute(created, name, () => Transformer.create(providers.get(name) ?? [], onUse));
       transformers.set(registryPrefix(kind), await transformer);
     }
     this.#transformers = transformers;

@@ -1,4 +1,5 @@
 import type { LimitOptions } from './options.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** A reply or a watch whose client may be behind. */
 export interface BufferedOutput {
@@ -48,7 +49,7 @@ export class UnsentBytes {
   }
 
   open(key: string, output: BufferedOutput): OutputAccount {
-    const flow = this.#flows.getOrInsertComputed(key, () => ({ outputs: new Set(), bytes: 0 }));
+    const flow = getOrCompute(this.#flows, key, (): Flow => ({ outputs: new Set(), bytes: 0 }));
     flow.outputs.add(output);
     return {
       add: (bytes) => {

@@ -6,6 +6,7 @@ import { parseFields } from './fields/fields-v1.ts';
 import type { FieldSet } from './fields/set.ts';
 import { isEmptySet, unionOf } from './fields/set.ts';
 import { ordered } from './fields/fields-v1.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** An entry with parsed fields. */
 export interface Entry extends ManagedFieldsEntry {
@@ -134,7 +135,7 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
     if (merged === first) remaining.delete(identityOf(first));
     remaining.delete(identityOf(entry));
     remaining.set(identity, bucket);
-    parts.getOrInsert(identity, [merged.fieldsV1]).push(entry.fieldsV1);
+    getOrCompute(parts, identity, () => [merged.fieldsV1]).push(entry.fieldsV1);
     count--;
   }
   return [...remaining].map(([identity, entry]) => {

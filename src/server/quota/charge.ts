@@ -6,6 +6,7 @@ import { addQuantities, printQuantity, subtractQuantities, wholeQuantity, zero }
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../api/quota.ts';
 import type { Kind } from '../../api/kind.ts';
 import { countedAs } from '../../api/quota.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** A quota and its usage. */
 export interface QuotaUsage {
@@ -76,8 +77,7 @@ export function evaluatorOf(kind: Kind): QuotaEvaluator | undefined {
   const { namespaced, quota, group, plural } = kind;
   if (!namespaced || quota === 'none') return undefined;
   return (
-    quota ??
-    evaluators.getOrInsertComputed(kind, () => countedAs(`count/${group === '' ? plural : `${plural}.${group}`}`))
+    quota ?? getOrCompute(evaluators, kind, () => countedAs(`count/${group === '' ? plural : `${plural}.${group}`}`))
   );
 }
 

@@ -16,6 +16,7 @@ import { checkType, noVersion, unrecognised } from './body-type.ts';
 import { decodeStage } from './body-decoder.ts';
 import type { FieldValidation } from './write-options.ts';
 import { withMetadata } from './write-request.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 /** Larger bodies are rejected before they are parsed. */
 export const maxBodyBytes = 3 * 1024 * 1024;
@@ -148,7 +149,7 @@ export function withUniqueOwners(object: ApiObject, warnings: readonly string[],
   const unique = new Map<string, OwnerReference>();
   const repeated: string[] = [];
   for (const owner of owners) {
-    if (unique.getOrInsert(JSON.stringify(owner), owner) !== owner) repeated.push(owner.uid);
+    if (getOrCompute(unique, JSON.stringify(owner), () => owner) !== owner) repeated.push(owner.uid);
   }
   if (repeated.length === 0) return { object, warnings };
   const warning =

@@ -8,6 +8,7 @@ import type { OutputAccount, BufferedOutput } from '../limits/unsent-bytes.ts';
 import type { WatchLimits } from '../limits/watch-limits.ts';
 import type { EventType, Presenter } from '../negotiate/presenter.ts';
 import type { Sink } from '../reply.ts';
+import { getOrCompute } from '../../api/maps.ts';
 
 export interface WatchStreamOptions {
   readonly presenter: Presenter;
@@ -226,7 +227,7 @@ export class WatchStream implements Watcher, Flushable, BufferedOutput {
     const encode = (): Buffer => Buffer.from(presenter.event(type, item, event.revision));
     if (this.#forms === undefined) return encode();
     event.lines ??= new Map();
-    return event.lines.getOrInsertComputed(this.#forms[type], encode);
+    return getOrCompute(event.lines, this.#forms[type], encode);
   }
 
   #push(line: Buffer): void {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
 import { entityTooLarge } from '../../api/errors.ts';
@@ -84,7 +83,7 @@ export class YamlThread implements AsyncDisposable {
 }
 
 // The worker has the extension of this file, in development and when built.
-const program = new URL(`./yaml-worker${extname(import.meta.url)}`, import.meta.url);
+const program = new URL('./yaml-worker.ts', import.meta.url);
 
 function resultOf(reply: YamlReply): YamlAsJson {
   if (reply.is === 'malformed') throw new YamlError(reply.why);

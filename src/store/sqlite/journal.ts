@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
 import { messageOf } from '../../api/error-message.ts';
@@ -232,7 +231,7 @@ export class SqliteJournal implements Journal {
 
 function startWorker(workerData: WorkerOptions): Worker {
   // The extension differs between source and build.
-  const program = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+  const program = new URL('./worker.ts', import.meta.url);
   return startThread(program, { workerData, resourceLimits });
 }
 

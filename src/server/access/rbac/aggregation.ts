@@ -12,6 +12,7 @@ import { equalJson } from '../../patch/json-value.ts';
 import type { Resource } from '../../resource.ts';
 import { updateObject } from '../../verbs/update-object.ts';
 import { serverRequest } from '../../verbs/write-request.ts';
+import { getOrCompute } from '../../../api/maps.ts';
 
 const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
@@ -26,7 +27,7 @@ export function aggregatedRules(role: ClusterRole, others: Iterable<ClusterRole>
     if (requirements === undefined) continue; // rejected by validation
     for (const { metadata, rules: given } of sorted) {
       if (metadata.name === role.metadata.name || !matchesLabels(requirements, metadata.labels)) continue;
-      for (const rule of given ?? []) rules.getOrInsert(JSON.stringify(rule), rule);
+      for (const rule of given ?? []) getOrCompute(rules, JSON.stringify(rule), () => rule);
     }
   }
   return [...rules.values()];

@@ -1,5 +1,6 @@
 import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { matchesPath } from './rules.ts';
+import { getOrCompute } from '../../../api/maps.ts';
 
 /** One verb on one resource of one group, for one name or all; or one verb on one path. */
 export type Permission =
@@ -81,7 +82,7 @@ export function describePermissions(permissions: readonly Permission[]): string 
   /** permission without verbs → verbs */
   const verbsOf = new Map<string, Set<string>>();
   for (const permission of permissions) {
-    verbsOf.getOrInsertComputed(placeOf(permission), () => new Set()).add(permission.verb);
+    getOrCompute(verbsOf, placeOf(permission), () => new Set()).add(permission.verb);
   }
   const lines = [...verbsOf].flatMap(([place, verbs]) => {
     const isPath = place.startsWith('NonResourceURLs');

@@ -1,5 +1,6 @@
 import type { Binding, RoleRef, Subject } from '../../../api/kinds/rbac/binding.ts';
 import type { User } from '../../reply.ts';
+import { getOrCompute } from '../../../api/maps.ts';
 
 /** One subject of one binding: it holds a role in all namespaces or in one. */
 export interface Grant {
@@ -21,7 +22,7 @@ export class GrantIndex {
 
   add(grant: Grant): void {
     const place = this.#placeOf(grant);
-    place?.index.getOrInsertComputed(place.holder, () => new Set()).add(grant);
+    if (place !== undefined) getOrCompute(place.index, place.holder, () => new Set()).add(grant);
   }
 
   remove(grant: Grant): void {

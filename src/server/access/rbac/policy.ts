@@ -13,6 +13,7 @@ import type { Grant } from './grants.ts';
 import { GrantIndex, grantsOf } from './grants.ts';
 import type { NormalizedRule } from './rules.ts';
 import { allows, normalized } from './rules.ts';
+import { getOrCompute } from '../../../api/maps.ts';
 
 /** The rules that a user holds, and bound roles that do not exist. */
 export interface HeldRules {
@@ -97,9 +98,7 @@ export class Policy {
   }
 
   #indexOf({ binding: { namespace } }: Grant): GrantIndex {
-    return namespace === ''
-      ? this.#clusterWide
-      : this.#byNamespace.getOrInsertComputed(namespace, () => new GrantIndex());
+    return namespace === '' ? this.#clusterWide : getOrCompute(this.#byNamespace, namespace, () => new GrantIndex());
   }
 
   #watch(watchCache: WatchCache, kind: Kind, set: (key: string, object: ApiObject | undefined) => void): void {

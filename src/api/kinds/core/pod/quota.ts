@@ -9,6 +9,7 @@ import {
 import type { Quantity } from '../../../quantity.ts';
 import { addQuantities, largerQuantity, parseQuantity, wholeQuantity, zero } from '../../../quantity.ts';
 import type { Amounts, QuotaEvaluator, QuotaScope } from '../../../quota.ts';
+import { getOrCompute } from '../../../maps.ts';
 
 const computed = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
@@ -40,7 +41,7 @@ export const podQuota: QuotaEvaluator<Pod> = {
       const given = new Map(computeNames(amounts(resources.requests), amounts(resources.limits)));
       for (const name of limited) {
         if (!requiredInContainers.has(name) || given.has(name)) continue;
-        lacking.getOrInsertComputed(name, () => []).push(container);
+        getOrCompute(lacking, name, () => []).push(container);
       }
     }
     if (lacking.size === 0) return undefined;
