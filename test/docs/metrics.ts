@@ -24,7 +24,7 @@ const groups: readonly (readonly [heading: string, start: RegExp])[] = [
   ['Other', /^/],
 ];
 
-interface Metric {
+export interface Metric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
@@ -34,15 +34,9 @@ interface Metric {
 /** The page with the metrics of a cluster of `fairlead up`; labels that the page has stay, as not all are seen at once. */
 export async function withMetrics(scraped?: string): Promise<string> {
   const text = readFileSync(page, 'utf8');
-  const [before = '', rest = ''] = text.split(begin);
-  const [listed = '', after = ''] = rest.split(end);
-  const known = new Map(
-    Array.from(listed.matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm), ([, name = '', labels = '']) => [
-      name,
-      Array.from(labels.matchAll(/\w+/g), ([label]) => label),
-    ]),
-  );
-  const metrics = parse(scraped ?? (await scrape()), known);
+  const [before = ''] = text.split(begin);
+  const [, after = ''] = text.split(end);
+  const metrics = await readMetrics(scraped);
   const sections = Array.from(
     Map.groupBy(metrics, ({ name }) => groups.find(([, start]) => start.test(name))?.[0] ?? ''),
   );
@@ -52,6 +46,17 @@ export async function withMetrics(scraped?: string): Promise<string> {
     .toSorted(([left], [right]) => order.indexOf(left) - order.indexOf(right))
     .map(([heading, members]) => `## ${heading}\n${table(members)}`);
   return `${before}${begin}\n${tables.join('\n\n')}\n${end}${after}`;
+}
+
+/** The metrics of a cluster of `fairlead up`, with the labels that are seen and those that the page has. */
+export async function readMetrics(scraped?: string): Promise<readonly Metric[]> {
+  const known = new Map(
+    Array.from(
+      readFileSync(page, 'utf8').matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm),
+      ([, name = '', labels = '']) => [name, Array.from(labels.matchAll(/\w+/g), ([label]) => label)],
+    ),
+  );
+  return parse(scraped ?? (await scrape()), known);
 }
 
 /** The page without its labels, which a short run does not show completely. */

@@ -1,19 +1,21 @@
-// Writes the generated pages: `npm run docs`. With --check it fails if one of them is out of date, as `npm run check` does, but
+// Writes the generated pages and dashboards: `npm run docs`. With --check it fails if one of them is out of date, as `npm run check` does, but
 // for the metrics: they are scraped from a cluster, which is left to the system tests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { root } from '../harness/process.ts';
+import { dashboardFiles } from './dashboards.ts';
 import { flagsPage } from './flags.ts';
 import { withMetrics } from './metrics.ts';
 import { withRequirements } from './requirements.ts';
 
 const isCheck = process.argv[2] === '--check';
 
-/** Page → its current text. */
+/** Path → its current text. */
 const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/explanation/proposals.md': withRequirements,
   'docs/reference/flags.md': flagsPage,
+  ...Object.fromEntries(Array.from(dashboardFiles, ([path, text]) => [path, () => text])),
   ...(isCheck ? {} : { 'docs/reference/metrics.md': withMetrics }),
 };
 
