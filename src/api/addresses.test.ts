@@ -110,7 +110,7 @@ const checks: readonly (readonly [name: string, errors: readonly string[], want:
   ['strict takes other forms', addressErrors('FD00::1', true), []],
   ['canonical refuses other forms', canonicalAddressErrors('FD00::1'), ['must be in canonical form ("fd00::1")']],
   ['lenient takes host bits', cidrErrors('10.1.2.3/8', false), []],
-  ['lenient refuses what is no CIDR', cidrErrors('10.1.2.3', false), [notACidr]],
+  ['lenient rejects text that is not a CIDR', cidrErrors('10.1.2.3', false), [notACidr]],
   ['strict refuses host bits', cidrErrors('10.1.2.3/8', true), ['must not have bits set beyond the prefix length']],
   ['strict refuses zeros', cidrErrors('10.0.0.0/08', true), ['must not have leading 0s in IP or prefix length']],
   [

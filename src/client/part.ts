@@ -26,7 +26,7 @@ export interface RunningPart extends AsyncDisposable {
   readonly failed?: Promise<never>;
 }
 
-/** A part that runs in several replicas, of which an elected leader acts. */
+/** A part that runs in several replicas; the elected leader acts. */
 export interface ElectedPart {
   readonly context: PartContext;
   /** The part is ready when the started informers have synced. All of them are stopped at the end. */

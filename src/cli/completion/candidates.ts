@@ -4,8 +4,7 @@ import { flagsOf } from '../help.ts';
 import type { Flag } from '../options/flags.ts';
 
 /**
- * The completions of a command line: `words` are those after `fairlead`, of which the last is the one to complete. Empty where
- * the shell completes file names.
+ * The completions of the last of `words`, which are those after `fairlead`. Empty where the shell completes file names.
  */
 export async function candidates(words: readonly string[]): Promise<readonly string[]> {
   const last = words.at(-1) ?? '';

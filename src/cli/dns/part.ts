@@ -56,7 +56,7 @@ export const part: Part = {
     },
   },
   alone(settings, changes) {
-    // With 1,000 Services, 17 of 75 MB of private memory were reserved for young objects, of which the server allocates few.
+    // With 1,000 Services, 17 of 75 MB of private memory were reserved for young objects; the server allocates few.
     setFlagsFromString('--semi-space-growth-factor=1');
     return load(within(descriptorShare('alone'), dnsOptionsOf(settings)), {}, changes);
   },

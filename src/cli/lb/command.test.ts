@@ -16,7 +16,7 @@ async function capture(...args: readonly string[]): Promise<{ code: number; out:
   return { code, ...printed };
 }
 
-test('LB-21 a plan tells of every cloud whether it works, its units, and what they cost', async () => {
+test('LB-21 a plan lists every cloud with its support, units and cost', async () => {
   const { code, out } = await capture('plan', '-f', example, '--other-units', '4');
   assert.equal(code, 0);
   assert.match(out, /^default\/dns {2}53\/UDP, 53\/TCP\nPROVIDER +KIND +WORKS /);

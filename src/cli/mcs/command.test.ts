@@ -35,7 +35,7 @@ describe('fairlead mcs', () => {
     assert.deepEqual({ code, err }, { code: 3, err: `using the contexts east, west-as-me of ${file}\n` });
   });
 
-  test('a cluster that is no member is a mistake of who asks', async () => {
+  test('rejects a cluster that is not a member', async () => {
     const members = join(directory, 'members.yaml');
     await writeFile(members, 'members: [{ id: east, kubeconfig: none, context: east }]');
     const { code, err } = await fairlead('mcs', 'why', 'shop/web', '--from', 'eest', '--members', members);

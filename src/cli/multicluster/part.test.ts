@@ -8,7 +8,7 @@ import type { Settings } from '../options/flags.ts';
 const settings = (given: Readonly<Record<string, string>>): Settings =>
   new Map(Object.entries(given).map(([name, value]) => [name, [value]]));
 
-/** Flags that contradict each other; what is said about it. */
+/** Contradictory flags → the error. */
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
   [{ 'source-lease-duration': '15s' }, /^--source-lease-duration 15s is too short: .* up to 23\.8s .* at least 32s/],
   [{ 'source-lease-duration': '31s' }, /at least 32s/],

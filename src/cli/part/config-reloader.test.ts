@@ -58,7 +58,7 @@ async function follow(found = 'ttl: 1\n'): Promise<
   };
 }
 
-test('other settings are told, and only those', async () => {
+test('reports other settings, and only those', async () => {
   await using followed = await follow();
   await delay(2 * settleMs); // nothing is to happen
   assert.deepEqual(followed.told, []);
@@ -67,7 +67,7 @@ test('other settings are told, and only those', async () => {
   assert.deepEqual(followed.told, ['2']);
 });
 
-test('what changed while the part began is told too', async () => {
+test('reports a change during the start of the part', async () => {
   await using followed = await follow('ttl: 2\n');
   await followed.logs(/configuration reloaded/);
   assert.deepEqual(followed.told, ['2']);

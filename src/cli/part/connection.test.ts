@@ -31,7 +31,7 @@ const refused = (): never => {
 };
 const get = { method: 'GET', path: '/' } as const;
 
-test('a server that is away is told once, and that it is back', async () => {
+test('reports an unreachable server once, and its return', async () => {
   const { state, logged, connection } = setUp();
   await connection.transport.request(get);
   assert.deepEqual(connection.problems(), []);

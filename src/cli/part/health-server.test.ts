@@ -39,7 +39,7 @@ describe('health', () => {
     assert.equal((await fetch(`${other.url}/livez`)).status, 200);
   });
 
-  test('answers are told, and counted by code', async () => {
+  test('reports answers and counts them by code', async () => {
     const registry = new Registry();
     const onAnswer = countProbes(registry, 'kubeproxy_proxy');
     await using other = await serveHealth({

@@ -11,7 +11,7 @@ import { parseManifests, readManifests } from './manifests.ts';
 const service = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}${more}}\n`;
 
-/** An API server that remembers what was asked of it. */
+/** An API server that records its requests. */
 function recorder(status = 200, answer: object = {}): Transport & { readonly asked: string[] } {
   const asked: string[] = [];
   const resources = {

@@ -104,7 +104,7 @@ export class ServedKinds {
   }
 }
 
-/** A kind of which only the metadata is read. */
+/** A kind that is read as metadata only. */
 const unknownKind = ({ group, version, kind, plural, namespaced }: ServedKind): Kind =>
   defineKind({
     group,

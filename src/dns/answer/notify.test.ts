@@ -63,7 +63,7 @@ test('retries a NOTIFY that is not acknowledged', async () => {
   const notifier = new Notifier({ secondaries, signal, timeoutMs: 20, clock });
   notifier.notify(zone);
   for (const [index, waitMs] of [20, 40].entries()) {
-    await until('it is told', () => server.packets.length === index + 1);
+    await until('it receives NOTIFY', () => server.packets.length === index + 1);
     await clock.advance(waitMs);
   }
   await notifier.idle();
@@ -92,7 +92,7 @@ test('reports a secondary that never acknowledges', async () => {
   const notifier = new Notifier({ secondaries, signal, timeoutMs: 5, attempts: 3, onUnacknowledged, clock });
   notifier.notify(zone);
   for (const [index, waitMs] of [5, 10, 20].entries()) {
-    await until('it is told', () => server.packets.length === index + 1);
+    await until('it receives NOTIFY', () => server.packets.length === index + 1);
     await clock.advance(waitMs);
   }
   await notifier.idle();

@@ -479,7 +479,7 @@ suite('loops', () => {
         assert.equal(
           addressOf(await given.ask('other.example.org')),
           '192.0.2.1',
-          'a loop that was mended is used again',
+          'an upstream whose loop was removed is used again',
         );
       });
     });

@@ -62,7 +62,7 @@ function hold({ service, existing, ...rest }: Case, planned: Plan): void {
     'one status for each port, in the order of the manifest',
   );
   const keys = planned.resources.map(keyOfResource);
-  assert.deepEqual(keys, [...new Set(keys)], 'resources are told apart');
+  assert.deepEqual(keys, [...new Set(keys)], 'resources have different keys');
   const problem = planned.refusal ?? planned.shortfall;
   if (problem !== undefined) holdProblem(problem, planned, wanted);
   if (planned.refusal === undefined) {

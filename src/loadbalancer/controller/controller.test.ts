@@ -35,7 +35,7 @@ test('adds the finalizer before the first call to the cloud and removes it after
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);
   assert.deepEqual(provider.calls, ['ensure web held [n1]', 'remove web']);
-  await until('all is told', async () => (await cluster.reasons()).includes('DeletedLoadBalancer'));
+  await until('Events report it', async () => (await cluster.reasons()).includes('DeletedLoadBalancer'));
   assert.deepEqual(cluster.writes, ['200 PATCH services/web', '200 PATCH web/status', '200 PATCH services/web']);
   assert.deepEqual(await cluster.reasons(), [
     'EnsuringLoadBalancer',
@@ -174,13 +174,13 @@ test('updates backends for changed endpoints only if traffic goes to endpoints',
     await until('an address', () => cluster.address(name));
     await cluster.user.create(endpointSliceKind, sliceFor(name));
   }
-  await until('it is told', () => provider.calls.some((line) => line.startsWith('endpoints')));
+  await until('the provider is called', () => provider.calls.some((line) => line.startsWith('endpoints')));
   const direct = { namespace: 'default', name: 'direct-1' };
   const patch = (body: object): Promise<unknown> => cluster.user.patch(endpointSliceKind, direct, { body });
   await patch({ metadata: { labels: { a: 'b' } } });
   await cluster.quiet();
   await patch({ endpoints: [{ addresses: ['192.0.2.8'], conditions: { ready: true } }] });
-  await until('the next is told', () => provider.calls.length === 4);
+  await until('the provider is called again', () => provider.calls.length === 4);
   assert.deepEqual(provider.calls.toSorted(), [
     'endpoints direct [192.0.2.7]',
     'endpoints direct [192.0.2.8]',
@@ -248,6 +248,6 @@ test('records the Events of a RetryError', async () => {
   await using running = cluster.run(provider, { clock: hastyClock });
   await running.ready;
   await cluster.create('80/TCP');
-  await until('it is told', async () => (await cluster.reasons()).includes('LoadBalancerCostChange'));
+  await until('an Event reports it', async () => (await cluster.reasons()).includes('LoadBalancerCostChange'));
   await until('an address', () => cluster.address());
 });

@@ -67,7 +67,7 @@ test('a Service that is deleted during the creation of its load balancer leaves 
   await clock.advance(10_000);
   await settled();
   assert.equal(provider.made.size, 0);
-  assert.equal(provider.calls.length, 2, 'and nobody asks for it any more');
+  assert.equal(provider.calls.length, 2, 'and it is not requested any more');
 });
 
 test('a replaced Service gets a load balancer of its own after that of the first is deleted', async () => {

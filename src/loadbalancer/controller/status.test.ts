@@ -64,6 +64,6 @@ test('does not write an unchanged status; a new reason keeps the transition time
     statusPatch(service, { status: {}, problem: { ...problem, message: 'still no' }, now })?.status.conditions ?? [];
   assert.equal(first?.lastTransitionTime, before);
   const served = { ...base, status: { loadBalancer: { ingress: [{ ipMode: 'VIP' as const, ip: '192.0.2.1' }] } } };
-  assert.equal(statusPatch(served, { status: { ingress }, now }), undefined, 'the order of fields is nobody’s');
+  assert.equal(statusPatch(served, { status: { ingress }, now }), undefined, 'the order of fields does not matter');
   assert.deepEqual(statusPatch(served, { status: {}, now })?.status.loadBalancer, { ingress: null });
 });

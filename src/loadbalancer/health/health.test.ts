@@ -119,7 +119,7 @@ test('annotates the Service with an unhealthy backend until it recovers, also ov
       assert.equal(await named(), '');
       await new Promise((resolve) => goes.close(resolve));
       await until('it is named', async () => (await named()) === dead);
-      await until('it is told', async () => (await cluster.reasons()).includes('BackendUnhealthy'));
+      await until('an Event reports it', async () => (await cluster.reasons()).includes('BackendUnhealthy'));
       assert.equal((await cluster.reasons()).filter((reason) => reason === 'EnsuringLoadBalancer').length, 1);
     }
     await using again = cluster.start();
@@ -127,11 +127,11 @@ test('annotates the Service with an unhealthy backend until it recovers, also ov
     assert.equal(await named(), dead);
     goes = await listen('127.192.60.2', port);
     await until('it is back', async () => (await named()) === '');
-    await until('it is told', async () => (await cluster.reasons()).includes('BackendHealthy'));
+    await until('an Event reports it', async () => (await cluster.reasons()).includes('BackendHealthy'));
     await new Promise((resolve) => goes.close(resolve));
     await until('it is named again', async () => (await named()) === dead);
     await cluster.patch('web', { metadata: { annotations: { [healthCheckAnnotation]: null } } });
-    await until('nobody looks any more', async () => (await named()) === '');
+    await until('the annotation is removed', async () => (await named()) === '');
   } finally {
     stays.close();
     goes.close();

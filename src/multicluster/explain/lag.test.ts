@@ -39,7 +39,7 @@ const cases: readonly { name: string; given: [ClusterExport, Actual]; want: stri
     given: [exporting('10.0.0.2', changed), before],
     want: '2026-02-01T10:00:00.250Z',
   },
-  { name: 'one of which nobody says when it changed', given: [exporting('10.0.0.2'), before], want: undefined },
+  { name: 'an unknown time of the change', given: [exporting('10.0.0.2'), before], want: undefined },
   {
     name: 'an import waits since the export',
     given: [exporting('10.0.0.1'), nothingThere],

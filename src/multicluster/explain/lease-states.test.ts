@@ -10,7 +10,7 @@ const lease = (source: string, renewedAtSeconds: number): Lease =>
 const states = (nowSeconds: number, ...leases: readonly Lease[]): Record<string, string> =>
   Object.fromEntries(leaseStates(leases, nowSeconds * 1000));
 
-describe('how leases stand, for who asks once', () => {
+describe('the states of leases from a single read', () => {
   const [east, west, north] = [lease('east', 100), lease('west', 89), lease('north', 80)];
 
   test('compares the age of a lease with the newest one', () => {

@@ -17,7 +17,7 @@ export function keysIn({ caches }: Member): ReadonlySet<Key> {
   return new Set([...objects.map(keyOf), ...slices.flatMap(importKeysOf)]);
 }
 
-/** The services of which a member holds something from a source cluster. */
+/** The services for which a member holds objects from a source cluster. */
 export function keysFrom(source: string, { caches }: Member): readonly Key[] {
   const imports = [...caches.importedServices.by('source', source), ...caches.serviceImports.by('source', source)];
   return [...imports.map(keyOf), ...caches.slices.by('source', source).flatMap(importKeysOf)];

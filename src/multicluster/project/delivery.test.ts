@@ -55,7 +55,7 @@ describe('deliveries', () => {
       want: { state: 'refused', hasAddress: false, refusal: 'NoAddress' },
     },
     {
-      name: 'sheet 5.9 somebody else has the name',
+      name: 'sheet 5.9 another object has the name',
       actual: { ...settled, serviceImport: { ...serviceImport, metadata: { ...serviceImport.metadata, labels: {} } } },
       want: { state: 'refused', hasAddress: true, refusal: 'NameTaken' },
     },

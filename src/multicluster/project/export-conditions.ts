@@ -62,7 +62,7 @@ const invalidConditions = (reason: string, message: string): ExportConditions =>
   ],
 });
 
-/** The conditions of the exports of a cluster that leaves the set, where nobody updates them any more. */
+/** The conditions of the exports of a cluster that leaves the set, where they are not updated any more. */
 export function leftConditions(cluster: string): ExportConditions {
   const reason = 'NotAMember';
   const message = `cluster ${cluster} has left the cluster set: no cluster imports the service from here`;

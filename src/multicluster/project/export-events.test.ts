@@ -23,7 +23,7 @@ const exported = condition('Exported', 'True', 'Exported');
 const pending = condition('Exported', 'False', 'Pending');
 const all = [delivery('east'), delivery('west')];
 
-describe('what an export is told in Events', () => {
+describe('the Events of an export', () => {
   const rows: readonly {
     readonly name: string;
     readonly before?: readonly ExistingCondition[];
@@ -70,7 +70,7 @@ describe('what an export is told in Events', () => {
       want: ['Warning ClusterLagging: cluster west rejects the import: forbidden'],
     },
     {
-      name: 'MCS-45 a cluster without an address for it is told once, by both conditions',
+      name: 'MCS-45 one Event for a cluster without an address, although two conditions report it',
       after: [
         condition('Initialized', 'False', 'NoFreeAddress', 'cluster west: all are in use'),
         condition('Exported', 'False', 'Pending', 'cluster west: all are in use'),
@@ -84,7 +84,7 @@ describe('what an export is told in Events', () => {
       want: ['Warning NoFreeAddress: cluster west: all are in use'],
     },
     {
-      name: 'somebody else has the name',
+      name: 'another object has the name',
       before: [condition('Ready', 'True', 'Exported')],
       after: [condition('Ready', 'False', 'Failed')],
       deliveries: [delivery('west', { state: 'refused', refusal: { reason: 'NameTaken', message: 'it is taken' } })],

@@ -108,7 +108,7 @@ const rows: readonly Row[] = [
     says: /cluster old refuses/,
   },
   {
-    name: 'MCS-20 nobody has answered yet',
+    name: 'MCS-20 no cluster has answered yet',
     deliveries: [],
     seed: ['Initialized True Initialized', 'Exported Unknown Pending', 'Conflict False NoConflicts'],
     current: ['Valid True Valid', 'Ready Unknown Pending', 'Conflict False NoConflicts'],

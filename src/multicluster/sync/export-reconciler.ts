@@ -153,7 +153,7 @@ export class ExportReconciler {
     return true;
   }
 
-  /** Writes to the exports of a cluster that leaves what nobody would write later. */
+  /** Writes the last conditions of the exports of a cluster that leaves the set. */
   async #release(member: Member, key: Key, signal: AbortSignal): Promise<void> {
     for (let step = 0; step < mostSteps; step++) {
       const record = member.record(key);

@@ -21,7 +21,7 @@ export interface Participant {
   observed: Observed;
 }
 
-/** The state of a member of which changes matter. */
+/** The state of a member whose changes matter. */
 export interface Observed {
   /** What matters to all services of the member, in all members: read, lost, taking part. */
   readonly shared: string;

@@ -50,7 +50,7 @@ export function frontendsToCheck({ removed, added }: RouteChange): FrontendsToCh
 
 /** Whether all endpoints of existing flows still serve. */
 function keepsAllEndpoints(before: Route | undefined, { serving = none }: Route): boolean {
-  // What began while there was none was sent unknownNetwork, and goes on being sent there.
+  // Flows that began without a destination were sent unknownNetwork, and continue to be sent there.
   return before?.action.type === 'forward' && (before.serving ?? none).isSubsetOf(serving);
 }
 

@@ -268,7 +268,7 @@ export class Writer {
     await Promise.race([reached, sleep(100, undefined, { ref: false })]);
   }
 
-  /** A commit of which a key has changed meanwhile is in conflict, without asking etcd. */
+  /** A commit with a key that has changed meanwhile is a conflict, without a request to etcd. */
   #isLost(pending: Pending): boolean {
     const { mirror } = this.#options;
     const conflict = certainConflict(pending.writes, mirror);
