@@ -1,7 +1,7 @@
 import type { Flag } from '../options/flags.ts';
-import { booleanFlag } from '../options/flags.ts';
+import { booleanFlag, grouped } from '../options/flags.ts';
 
-const zoneFlags: readonly Flag[] = [
+const listenFlags: readonly Flag[] = [
   {
     name: 'listen',
     value: 'ADDR:PORT',
@@ -15,6 +15,10 @@ const zoneFlags: readonly Flag[] = [
     ...booleanFlag,
     description: 'share the port with another server (SO_REUSEPORT) once synced, for a takeover without a gap',
   },
+  { name: 'lameduck', value: 'DURATION', description: 'keep answering for this long after SIGTERM', default: '5s' },
+];
+
+const zoneFlags = grouped('Zones and records', [
   { name: 'cluster-domain', value: 'NAME', description: "zone of this cluster's Services", default: 'cluster.local' },
   {
     name: 'supercluster-domain',
@@ -70,9 +74,9 @@ const zoneFlags: readonly Flag[] = [
   { name: 'namespaces', value: 'A,B', description: 'publish only these namespaces' },
   { name: 'search-completion', ...booleanFlag, description: "follow a Pod's search list (ndots:5) on the server" },
   { name: 'filter-aaaa', ...booleanFlag, description: 'return no AAAA records for names outside our zones' },
-];
+]);
 
-const forwardFlags: readonly Flag[] = [
+const forwardFlags = grouped('Forwarding', [
   {
     name: 'upstream',
     value: 'ADDR[:PORT],…',
@@ -124,6 +128,9 @@ const forwardFlags: readonly Flag[] = [
     description: 'recursive queries per second of one client; 0: no limit',
     default: '1000',
   },
+]);
+
+const cacheFlags = grouped('Cache', [
   { name: 'cache-entries', value: 'N', description: 'cached answers, positive and negative each', default: '10000' },
   {
     name: 'cache-memory',
@@ -145,9 +152,9 @@ const forwardFlags: readonly Flag[] = [
     description: 'how long expired answers are returned when upstreams fail; 0s: never',
     default: '24h',
   },
-];
+]);
 
-const operationFlags: readonly Flag[] = [
+const clientFlags = grouped('Clients and transfers', [
   {
     name: 'response-rate',
     value: 'N',
@@ -156,6 +163,9 @@ const operationFlags: readonly Flag[] = [
   },
   { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones', default: 'none of them' },
   { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries that receive NOTIFY' },
+]);
+
+const healthFlags = grouped('Health and metrics', [
   {
     name: 'health-listen',
     value: 'ADDR:PORT',
@@ -179,8 +189,14 @@ const operationFlags: readonly Flag[] = [
     ...booleanFlag,
     description: 'serve /health on :8080, /ready on :8181 and /metrics on :9153, as CoreDNS does',
   },
-  { name: 'lameduck', value: 'DURATION', description: 'keep answering for this long after SIGTERM', default: '5s' },
-];
+]);
 
 /** All options of the DNS server, in the order in which help and configuration files list them. */
-export const dnsFlags: readonly Flag[] = [...zoneFlags, ...forwardFlags, ...operationFlags];
+export const dnsFlags: readonly Flag[] = [
+  ...listenFlags,
+  ...zoneFlags,
+  ...forwardFlags,
+  ...cacheFlags,
+  ...clientFlags,
+  ...healthFlags,
+];

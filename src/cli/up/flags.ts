@@ -2,7 +2,7 @@ import { defaultPlugins, pluginNames } from '../../server/admission/plugins.ts';
 import { partNames } from '../parts.ts';
 import { featureGatesFlag } from '../options/feature-gates.ts';
 import type { Flag } from '../options/flags.ts';
-import { booleanFlag } from '../options/flags.ts';
+import { booleanFlag, grouped } from '../options/flags.ts';
 import { logFlags } from '../process/log.ts';
 import { encryptionFlags } from './encryption.ts';
 import { etcdFlags } from './etcd.ts';
@@ -17,49 +17,55 @@ export const serverFlags: readonly Flag[] = [
     description: 'directory of the store, certificates, kubeconfig and state.json',
     default: '.fairlead',
   },
-  { name: 'store', value: 'KIND', description: 'kind of the store', choices: storeKinds, default: 'sqlite' },
-  {
-    name: 'quota-backend-bytes',
-    value: 'N',
-    description: "maximum bytes of a store; at most a quarter of Node's heap limit",
-    default: '2147483648',
-  },
-  {
-    name: 'accept-data-loss',
-    ...booleanFlag,
-    description: 'for one start: open a store that lost acknowledged writes, and delete its damaged records',
-  },
   {
     name: 'service-node-port-range',
     value: 'FROM-TO',
     description: 'ports of NodePort Services; also FROM+COUNT, or one port',
     default: '30000-32767',
   },
-  { name: 'token-auth-file', value: 'FILE', description: 'static tokens: CSV of token,user,uid,"group1,group2"' },
-  {
-    name: 'service-account-issuer',
-    value: 'URL',
-    description: 'issuer of service account tokens',
-    default: 'https://kubernetes.default.svc.cluster.local',
-  },
-  {
-    name: 'enable-admission-plugins',
-    value: 'NAME,...',
-    description: `admission plugins to enable, of ${pluginNames.join(', ')}`,
-    repeatable: true,
-    default: [...defaultPlugins].join(', '),
-  },
-  {
-    name: 'disable-admission-plugins',
-    value: 'NAME,...',
-    description: 'admission plugins to disable',
-    repeatable: true,
-  },
-  ...encryptionFlags,
-  ...limitFlags,
   featureGatesFlag,
-  ...logFlags('warn'),
+  ...grouped('Store', [
+    { name: 'store', value: 'KIND', description: 'kind of the store', choices: storeKinds, default: 'sqlite' },
+    {
+      name: 'quota-backend-bytes',
+      value: 'N',
+      description: "maximum bytes of a store; at most a quarter of Node's heap limit",
+      default: '2147483648',
+    },
+    {
+      name: 'accept-data-loss',
+      ...booleanFlag,
+      description: 'for one start: open a store that lost acknowledged writes, and delete its damaged records',
+    },
+    ...encryptionFlags,
+  ]),
   ...etcdFlags,
+  ...grouped('Authentication', [
+    { name: 'token-auth-file', value: 'FILE', description: 'static tokens: CSV of token,user,uid,"group1,group2"' },
+    {
+      name: 'service-account-issuer',
+      value: 'URL',
+      description: 'issuer of service account tokens',
+      default: 'https://kubernetes.default.svc.cluster.local',
+    },
+  ]),
+  ...grouped('Admission plugins', [
+    {
+      name: 'enable-admission-plugins',
+      value: 'NAME,...',
+      description: `admission plugins to enable, of ${pluginNames.join(', ')}`,
+      repeatable: true,
+      default: [...defaultPlugins].join(', '),
+    },
+    {
+      name: 'disable-admission-plugins',
+      value: 'NAME,...',
+      description: 'admission plugins to disable',
+      repeatable: true,
+    },
+  ]),
+  ...limitFlags,
+  ...logFlags('warn'),
 ];
 
 /** The flags of `up`. */
