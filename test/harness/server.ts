@@ -36,9 +36,13 @@ export class FairleadServer implements AsyncDisposable {
     this.#flags = flags;
   }
 
-  /** Makes the directory and starts the server in it. */
-  static async start(flags: readonly string[] = []): Promise<FairleadServer> {
+  /** Makes the directory, which `fill` may write to, and starts the server in it. */
+  static async start(
+    flags: readonly string[] = [],
+    fill: (directory: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<FairleadServer> {
     const directory = await mkdtemp(join(tmpdir(), 'fairlead-process-'));
+    await fill(directory);
     const server = new FairleadServer(directory, await freePort(), flags);
     await server.start();
     return server;
@@ -71,6 +75,11 @@ export class FairleadServer implements AsyncDisposable {
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.#running?.stop(signal);
     this.#running = undefined;
+  }
+
+  /** Sends a signal to the process, such as SIGSTOP. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#running !== undefined) process.kill(this.#running.pid, signal);
   }
 
   credentials(): Promise<Credentials> {

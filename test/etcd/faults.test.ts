@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Connection } from '../harness/connection.ts';
+import type { WatchEvent } from '../harness/connection.ts';
+import { unlessInstalled } from '../harness/needs.ts';
+import type { SharedCluster } from './cluster.ts';
+import { startSharedCluster } from './cluster.ts';
+import type { KeyEvent, Operation } from './history.ts';
+import { checkLinearizable } from './history.ts';
+
+/** `FAIRLEAD_FAULT_ROUNDS=200` for a long run. */
+const rounds = Number(process.env['FAIRLEAD_FAULT_ROUNDS'] ?? 6);
+const collection = '/api/v1/namespaces/default/configmaps';
+const clientCount = 6;
+const keyCount = 8;
+
+test(
+  `the history of three servers over three etcd members is linearizable in spite of ${rounds} faults`,
+  { skip: unlessInstalled('etcd') },
+  async (context) => {
+    await using cluster = await startSharedCluster({ members: 3, servers: 3 });
+    const stop = new AbortController();
+    const start = await listRevision(cluster);
+    const operations: Operation[] = [];
+    const clients = Array.from({ length: clientCount }, (_, index) =>
+      runClient(cluster, { server: index % 3, name: `c${index}`, operations, signal: stop.signal }),
+    );
+    const followers = cluster.servers.map((_, index) => new EventFollower(cluster, index, start));
+    const following = followers.map((follower) => follower.run(stop.signal));
+    for (let round = 0; round < rounds; round++) {
+      const fault = faults[Math.floor(Math.random() * faults.length)] ?? faults[0];
+      const victim = Math.floor(Math.random() * 3);
+      const before = operations.length;
+      await fault?.(cluster, victim);
+      await until(() => operations.length > before + 100, 'clients make progress again');
+    }
+    stop.abort();
+    await Promise.all(clients);
+    const events = await allEvents(cluster, start);
+    await Promise.all(following);
+    for (const follower of followers) follower.checkPrefixOf(events);
+    checkLinearizable(operations, events);
+    const written = operations.filter(({ what }) => what.type === 'write').length;
+    context.diagnostic(`${rounds} faults, ${operations.length} operations, ${written} writes, ${events.length} events`);
+  },
+);
+
+type Fault = (cluster: SharedCluster, victim: number) => Promise<void>;
+
+const faults: readonly Fault[] = [
+  async ({ etcd }, victim) => {
+    etcd.members[victim]?.kill('SIGKILL');
+    await delay(Math.random() * 1000);
+    await etcd.members[victim]?.restart();
+  },
+  async ({ etcd }, victim) => {
+    etcd.members[victim]?.kill('SIGSTOP');
+    await delay(500 + Math.random() * 3000);
+    etcd.members[victim]?.kill('SIGCONT');
+  },
+  async ({ servers }, victim) => {
+    servers[victim]?.prepare();
+    await servers[victim]?.stop('SIGKILL');
+    await servers[victim]?.start();
+  },
+  async ({ servers }, victim) => {
+    servers[victim]?.signal('SIGSTOP');
+    await delay(500 + Math.random() * 3000);
+    servers[victim]?.signal('SIGCONT');
+  },
+];
+
+interface ClientOptions {
+  /** The server that it uses first. */
+  readonly server: number;
+  readonly name: string;
+  readonly operations: Operation[];
+  readonly signal: AbortSignal;
+}
+
+/** Sends random requests, one after the other, and goes to another server when one fails. */
+async function runClient(
+  cluster: SharedCluster,
+  { server: first, name, operations, signal }: ClientOptions,
+): Promise<void> {
+  let count = 0;
+  /** key → the revision that this client has seen */
+  const seen = new Map<string, string>();
+  for (let server = first; !signal.aborted; server++) {
+    const port = cluster.servers[server % cluster.servers.length]?.port ?? 0;
+    using connection = new Connection(port, cluster.credentials);
+    try {
+      while (!signal.aborted) {
+        const begin = performance.now();
+        const key = `k${Math.floor(Math.random() * keyCount)}`;
+        const what = await withDeadline(request(connection, { key, value: `${name}-${count++}`, seen }));
+        if (what !== undefined) operations.push({ begin, end: performance.now(), what });
+        await delay(Math.random() * 5);
+      }
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      await delay(50); // the request has no answer
+    }
+  }
+}
+
+/** Sends one request. Returns undefined if its outcome is not known. */
+async function request(
+  connection: Connection,
+  { key, value, seen }: { readonly key: string; readonly value: string; readonly seen: Map<string, string> },
+): Promise<Operation['what'] | undefined> {
+  const path = `${collection}/${key}`;
+  const dice = Math.random();
+  const metadata = { name: key };
+  if (dice < 0.25) {
+    const { status, body } = await connection.ask('POST', collection, { metadata, data: { value } });
+    if (status === 409) return { type: 'exists', key };
+    if (!isKnown(status, body, 201)) return undefined;
+    return { type: 'write', key, value, revision: Number(body.metadata.resourceVersion) };
+  }
+  if (dice < 0.55) {
+    const expected = seen.get(key);
+    if (expected === undefined) return undefined;
+    const update = { metadata: { ...metadata, resourceVersion: expected }, data: { value } };
+    const { status, body } = await connection.ask('PUT', path, update);
+    if (status === 409) return { type: 'conflict', key, expected: Number(expected) };
+    if (status === 404) return { type: 'get', key, value: undefined, revision: 0 };
+    if (!isKnown(status, body, 200)) return undefined;
+    return { type: 'write', key, value, revision: Number(body.metadata.resourceVersion) };
+  }
+  if (dice < 0.65) {
+    const { status, body } = await connection.ask('DELETE', path);
+    if (status === 404) return { type: 'get', key, value: undefined, revision: 0 };
+    return isKnown(status, body, 200) ? { type: 'delete', key } : undefined;
+  }
+  if (dice < 0.9) {
+    const { status, body } = await connection.ask('GET', path);
+    if (status === 404) return { type: 'get', key, value: undefined, revision: 0 };
+    if (!isKnown(status, body, 200)) return undefined;
+    const { resourceVersion } = body.metadata;
+    seen.set(key, resourceVersion);
+    return { type: 'get', key, value: body.data.value, revision: Number(resourceVersion) };
+  }
+  const { status, body } = await connection.ask('GET', collection);
+  if (!isKnown(status, body, 200)) return undefined;
+  const items = (body.items as readonly { metadata: { name: string }; data: { value: string } }[]).filter(isOurs);
+  const values = new Map(items.map((item) => [item.metadata.name, item.data.value]));
+  return { type: 'list', values, revision: Number(body.metadata.resourceVersion) };
+}
+
+const isOurs = ({ metadata }: { readonly metadata: { readonly name: string } }): boolean => /^k\d$/.test(metadata.name);
+
+/** A write that fails with a 5xx may be done; anything else is a bug. */
+function isKnown(status: number, body: unknown, expected: number): boolean {
+  assert.ok(status === expected || status >= 500 || status === 429, `${status}: ${JSON.stringify(body)}`);
+  return status === expected;
+}
+
+async function withDeadline<T>(answer: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const deadline = delay(30_000, undefined, { signal: late.signal }).then(() => {
+    throw new Error('no answer');
+  });
+  try {
+    return await Promise.race([answer, deadline]);
+  } finally {
+    late.abort();
+    deadline.catch(() => undefined);
+  }
+}
+
+async function listRevision({ servers, credentials }: SharedCluster): Promise<number> {
+  using connection = new Connection(servers[0]?.port ?? 0, credentials);
+  const { body } = await connection.ask('GET', collection);
+  return Number(body.metadata.resourceVersion);
+}
+
+const eventOf = ({ type, object }: WatchEvent): KeyEvent => ({
+  key: object.metadata.name,
+  revision: Number(object.metadata.resourceVersion),
+  value: type === 'DELETED' ? undefined : object['data'].value,
+});
+
+/** All events since a revision, in order, as every server reports them in the end. */
+async function allEvents({ servers, credentials }: SharedCluster, from: number): Promise<readonly KeyEvent[]> {
+  const histories: (readonly KeyEvent[])[] = [];
+  for (const { port } of servers) {
+    using connection = new Connection(port, credentials);
+    const { body } = await connection.ask('POST', collection, { metadata: { generateName: 'last-' } });
+    const last: string = body.metadata.name;
+    const events: KeyEvent[] = [];
+    let isComplete = false;
+    const watch = connection.watch(`${collection}?watch=1&resourceVersion=${from}`, (event) => {
+      assert.notEqual(event.type, 'ERROR', JSON.stringify(event.object));
+      if (isOurs(event.object)) events.push(eventOf(event));
+      else if (event.object.metadata.name === last) isComplete = true;
+    });
+    await until(() => isComplete, 'the watch has delivered everything');
+    watch.close();
+    histories.push(events);
+  }
+  const [first = []] = histories;
+  for (const other of histories) assert.deepEqual(other, first);
+  return first;
+}
+
+/** A client that watches all the time, and resumes from its last event at another server when a watch ends. */
+class EventFollower {
+  readonly #cluster: SharedCluster;
+  readonly #events: KeyEvent[] = [];
+  readonly #start: number;
+  #server: number;
+
+  constructor(cluster: SharedCluster, server: number, start: number) {
+    this.#cluster = cluster;
+    this.#server = server;
+    this.#start = start;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let from = this.#start;
+    while (!signal.aborted) {
+      const { servers, credentials } = this.#cluster;
+      using connection = new Connection(servers[this.#server++ % servers.length]?.port ?? 0, credentials);
+      const watch = connection.watch(`${collection}?watch=1&resourceVersion=${from}&timeoutSeconds=3`, (event) => {
+        if (event.type === 'ERROR') return; // such as a server that has not reached the revision
+        from = Number(event.object.metadata.resourceVersion);
+        if (event.type !== 'BOOKMARK' && isOurs(event.object)) this.#events.push(eventOf(event));
+      });
+      const ended = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      await Promise.race([watch.ended, ended, delay(10_000)]);
+      watch.close();
+      await delay(20);
+    }
+  }
+
+  checkPrefixOf(events: readonly KeyEvent[]): void {
+    assert.deepEqual(this.#events, events.slice(0, this.#events.length));
+  }
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (const deadline = Date.now() + 120_000; !condition();) {
+    assert.ok(Date.now() < deadline, `timed out waiting until ${what}`);
+    await delay(10);
+  }
+}
