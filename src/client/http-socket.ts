@@ -17,6 +17,8 @@ export interface Credentials {
 export interface ServerAccess {
   /** Such as `https://192.0.2.1:6443`; a path becomes the prefix of every request path. */
   readonly server: string;
+  /** Further servers of the same cluster, to use when one fails. */
+  readonly otherServers?: readonly string[];
   /** CA certificates as PEM; default: those of the system. */
   readonly ca?: string;
   readonly insecureSkipTlsVerify?: boolean;

@@ -1,4 +1,5 @@
 import { Deadline } from './deadline.ts';
+import { failover } from './failover.ts';
 import { LineStream } from './http-stream.ts';
 import { HttpPool } from './http-pool.ts';
 import { connectTo } from './http-socket.ts';
@@ -16,8 +17,14 @@ export interface HttpsOptions {
   readonly connections?: number;
 }
 
-/** A transport over TLS with keep-alive connections. */
+/** A transport over TLS with keep-alive connections, to one of the servers at a time. */
 export function overHttps(access: ServerAccess, options: HttpsOptions = {}): Transport {
+  const { otherServers = [] } = access;
+  if (otherServers.length === 0) return overOneServer(access, options);
+  return failover([access.server, ...otherServers].map((server) => overOneServer({ ...access, server }, options)));
+}
+
+function overOneServer(access: ServerAccess, options: HttpsOptions): Transport {
   const timeoutMs = options.timeoutMs ?? 60_000;
   const server = new HttpServer(access, timeoutMs, options);
   return {

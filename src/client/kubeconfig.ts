@@ -122,6 +122,21 @@ async function readContext({ paths, context: wanted }: KubeconfigOptions): Promi
   };
 }
 
+/** The name of the extension of a cluster with the URLs of all its API servers. Kubernetes' clients ignore it. */
+const serversExtension = 'fairlead.io/servers';
+
+function otherServersOf(entry: Readonly<Record<string, unknown>>, name: string): readonly string[] {
+  const extensions = Array.isArray(entry['extensions']) ? (entry['extensions'] as readonly unknown[]) : [];
+  const found = extensions.filter(isRecord).find((extension) => extension['name'] === serversExtension);
+  if (found === undefined) return [];
+  const { servers } = isRecord(found['extension']) ? found['extension'] : {};
+  const isList = Array.isArray(servers) && servers.every((url) => typeof url === 'string' && URL.canParse(url));
+  if (isList) return servers as readonly string[];
+  throw new KubeconfigError(
+    `cluster "${name}": the extension "${serversExtension}" needs a list "servers" of URLs: ${JSON.stringify(found['extension'])}`,
+  );
+}
+
 async function clusterOf(cluster: ConfigEntry, name: string): Promise<Omit<ServerAccess, 'credentials'>> {
   const { entry } = cluster;
   const server = textOf(entry, 'server');
@@ -132,8 +147,10 @@ async function clusterOf(cluster: ConfigEntry, name: string): Promise<Omit<Serve
     throw new KubeconfigError(`cluster "${name}": proxy-url is not supported`);
   const ca = await pemOf(cluster, 'certificate-authority');
   const tlsServerName = textOf(entry, 'tls-server-name');
+  const otherServers = otherServersOf(entry, name).filter((other) => other !== server);
   return {
     server,
+    ...(otherServers.length === 0 ? {} : { otherServers }),
     ...(ca === undefined ? {} : { ca }),
     ...(entry['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),

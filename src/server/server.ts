@@ -23,6 +23,7 @@ import { Auditor } from './audit/auditor.ts';
 import { AuditLog } from './audit/log.ts';
 import type { AuditOptions } from './audit/options.ts';
 import { bootstrap } from './bootstrap/bootstrap.ts';
+import { LiveServers } from './bootstrap/live-servers.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
 import type { CacheTuning } from './cache/watch-cache.ts';
@@ -152,6 +153,8 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   });
   const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
+  /** Removes this server from the endpoints of `kubernetes`. */
+  let leave = (): Promise<void> => Promise.resolve();
   const unreadable = unreadableMessage(context.watchCache);
   if (unreadable !== undefined) options.log.error(unreadable);
   const unsubscribe = options.encryption?.onChange(() => {
@@ -172,9 +175,15 @@ export async function openApi(options: ServerOptions): Promise<Api> {
         if (!(error instanceof QuotaExceededError) && options.store.status().damaged.size === 0) throw error;
         context.log.error({ err: error }, 'bootstrap objects are incomplete: the store is full or damaged');
       };
-      await bootstrap(context, initial).catch(tolerate);
+      const servers = new LiveServers(context.store, initial);
+      const restore = async (): Promise<void> => bootstrap(context, { ...initial, servers: await servers.announce() });
+      await restore().catch(tolerate);
       await ensureDefaultRoles(context).catch(tolerate);
-      loops = await startLoops(context, { ca: options.tls.ca, initial });
+      loops = await startLoops(context, { ca: options.tls.ca, restore });
+      leave = async () => {
+        const others = await servers.withdraw();
+        if (context.store.isShared && others.length > 0) await bootstrap(context, { ...initial, servers: others });
+      };
       state.started = true;
     },
     trust(ca) {
@@ -183,6 +192,9 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     async drain() {
       state.closing = true;
       await loops?.[Symbol.asyncDispose]();
+      await leave().catch((error: unknown) =>
+        options.log.warn({ err: error }, 'this server stays in the endpoints of `kubernetes` until its lease expires'),
+      );
       for (const { watchers } of context.watchCache.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {

@@ -22,6 +22,11 @@ test(
   async (context) => {
     await using cluster = await startSharedCluster({ members: 3, servers: 3 });
     const stop = new AbortController();
+    using cleanup = new DisposableStack();
+    cleanup.defer(() => {
+      stop.abort();
+      for (const { log } of cluster.servers) if (log !== '') context.diagnostic(log);
+    });
     const start = await listRevision(cluster);
     const operations: Operation[] = [];
     const clients = Array.from({ length: clientCount }, (_, index) =>
@@ -34,6 +39,7 @@ test(
       const victim = Math.floor(Math.random() * 3);
       const before = operations.length;
       await fault?.(cluster, victim);
+      await Promise.race([Promise.all(clients), delay(0)]); // a client that found a bug fails the test
       await until(() => operations.length > before + 100, 'clients make progress again');
     }
     stop.abort();

@@ -77,6 +77,11 @@ export class FairleadServer implements AsyncDisposable {
     this.#running = undefined;
   }
 
+  /** What the running process has logged. */
+  get log(): string {
+    return this.#running?.err ?? '';
+  }
+
   /** Sends a signal to the process, such as SIGSTOP. */
   signal(signal: NodeJS.Signals): void {
     if (this.#running !== undefined) process.kill(this.#running.pid, signal);

@@ -1,4 +1,5 @@
-import { isStatusError } from '../../api/errors.ts';
+import { isNotFound, isStatusError } from '../../api/errors.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -12,14 +13,30 @@ import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { serverRequest } from '../verbs/write-request.ts';
 import type { BootstrapOptions, InitialObject } from './objects.ts';
-import { initialObjects, serviceCidrName } from './objects.ts';
+import { initialObjects, kubernetesName, serviceCidrName } from './objects.ts';
 
 /** Creates missing initial objects and updates the endpoints of the server. */
 export async function bootstrap(context: ServerContext, options: BootstrapOptions): Promise<void> {
   await replaceServiceCidr(context, options.serviceCidrs);
   // Unlike endpoints of users, those of the server may be loopback addresses.
   const own = { ...context, write: { ...context.write, loopbackEndpoints: ['127.0.0.0/8', '::1/128'] } };
-  for (const object of initialObjects(options)) await ensure(own, object);
+  const objects = initialObjects(options);
+  for (const object of objects) await ensure(own, object);
+  await removeOldSlices(context, objects);
+}
+
+/** Deletes slices of servers with a port that no server has any more. */
+async function removeOldSlices(context: ServerContext, objects: readonly InitialObject[]): Promise<void> {
+  const resource: Resource = { kind: endpointSliceKind, cache: context.watchCache.of(endpointSliceKind) };
+  const kept = new Set(objects.map(({ content }) => (content['metadata'] as { readonly name: string }).name));
+  const prefix = resource.cache.key('default', `${kubernetesName}-`);
+  for (const { key } of resource.cache.range(prefix)) {
+    const name = key.slice(resource.cache.scope('default').length);
+    if (!/^kubernetes-\d$/.test(name) || kept.has(name)) continue;
+    await deleteObject(context, resource, { namespace: 'default', name }, {}).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
 }
 
 /** Creates an initial object unless it exists; restores the content of one that is kept. */

@@ -29,6 +29,14 @@ export interface BootstrapOptions {
   /** The advertised address of this server. */
   readonly address: string;
   readonly port: number;
+  /** All servers that run; default: this one. */
+  readonly servers?: readonly ServerAddress[];
+}
+
+/** The advertised address of a server. */
+export interface ServerAddress {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** The initial objects, in the order of creation. */
@@ -56,10 +64,17 @@ const kubernetesService = ({ firstServiceIp, port }: BootstrapOptions): Record<s
   },
 });
 
-/** The server writes both, so the mirroring controller must not. */
-function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly InitialObject[] {
+/** The server writes both kinds, so the mirroring controller must not. One port usually serves for all servers. */
+function kubernetesEndpoints({
+  address,
+  port,
+  servers = [{ address, port }],
+}: BootstrapOptions): readonly InitialObject[] {
   const skipMirror = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
-  const ports = [{ name: 'https', port, protocol: 'TCP' }];
+  const groups = [...Map.groupBy(servers.toSorted(byAddress), (server) => `${typeOf(server)} ${server.port}`).values()];
+  const portsOf = (group: readonly ServerAddress[]): unknown => [
+    { name: 'https', port: group[0]?.port, protocol: 'TCP' },
+  ];
   return [
     {
       kind: endpointsKind,
@@ -67,19 +82,33 @@ function kubernetesEndpoints({ address, port }: BootstrapOptions): readonly Init
       isKept: true,
       content: {
         metadata: { name: 'kubernetes', labels: skipMirror },
-        subsets: [{ addresses: [{ ip: address }], ports }],
+        subsets: groups.map((group) => ({
+          addresses: group.map(({ address: ip }) => ({ ip })),
+          ports: portsOf(group),
+        })),
       },
     },
-    {
+    ...groups.map((group, index) => ({
       kind: endpointSliceKind,
       namespace: 'default',
-      isKept: true,
+      isKept: true as const,
       content: {
-        metadata: { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
-        addressType: address.includes(':') ? 'IPv6' : 'IPv4',
-        endpoints: [{ addresses: [address], conditions: { ready: true } }],
-        ports,
+        metadata: {
+          name: index === 0 ? kubernetesName : `${kubernetesName}-${index}`,
+          labels: { 'kubernetes.io/service-name': kubernetesName },
+        },
+        addressType: group[0] === undefined ? 'IPv4' : typeOf(group[0]),
+        endpoints: group.map((server) => ({ addresses: [server.address], conditions: { ready: true } })),
+        ports: portsOf(group),
       },
-    },
+    })),
   ];
 }
+
+/** The name of the Service of the API servers. */
+export const kubernetesName = 'kubernetes';
+
+const typeOf = ({ address }: ServerAddress): string => (address.includes(':') ? 'IPv6' : 'IPv4');
+
+const byAddress = (a: ServerAddress, b: ServerAddress): number =>
+  a.port - b.port || (a.address < b.address ? -1 : Number(a.address > b.address));

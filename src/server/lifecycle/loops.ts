@@ -1,7 +1,5 @@
 import { runCompactor } from '../../store/compactor.ts';
 import { RoleAggregation } from '../access/rbac/aggregation.ts';
-import { bootstrap } from '../bootstrap/bootstrap.ts';
-import type { BootstrapOptions } from '../bootstrap/objects.ts';
 import type { ServerContext } from '../context.ts';
 import { expireEvents } from './event-expiry.ts';
 import { NamespaceLifecycle } from './namespaces.ts';
@@ -20,10 +18,13 @@ export interface Loops extends AsyncDisposable {
   publishCa(ca: string): void;
 }
 
-/** Starts the loops: namespaces, roles, initial objects, terminated Pods, expired Events, bookmarks and compaction. */
+/**
+ * Starts the loops: namespaces, roles, terminated Pods, expired Events, bookmarks, compaction, and initial objects, which
+ * `restore` creates again.
+ */
 export async function startLoops(
   context: ServerContext,
-  { ca, initial }: { readonly ca: string; readonly initial: BootstrapOptions },
+  { ca, restore }: { readonly ca: string; readonly restore: () => Promise<void> },
 ): Promise<Loops> {
   const { store, log } = context;
   await using stack = new AsyncDisposableStack();
@@ -41,7 +42,7 @@ export async function startLoops(
     stack.use(repeat(ms, work, (error) => log.warn({ err: error }, failed)));
   every(bookmarkMs, () => sendBookmarks(context), 'failed to send bookmarks, retrying');
   every(eventExpiryMs, () => expireEvents(context), 'failed to delete expired Events, retrying');
-  every(bootstrapMs, () => bootstrap(context, initial), 'failed to restore the initial objects, retrying');
+  every(bootstrapMs, restore, 'failed to restore the initial objects, retrying');
   stack.use(monitorStore(store, log));
   const reaper = new PodReaper(context);
   stack.defer(() => reaper.close());

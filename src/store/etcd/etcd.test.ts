@@ -8,7 +8,7 @@ import { etcdProgram, startEtcd } from './testing/etcd.ts';
 describe('etcd', { skip: etcdProgram === undefined && 'needs etcd on the path' }, () => {
   let etcd: TestEtcd | undefined;
   let count = 0;
-  before(async () => (etcd = await startEtcd()));
+  before(async () => (etcd = await startEtcd({ isDurable: false })));
   after(() => etcd?.[Symbol.asyncDispose]());
 
   storeContract('etcd', async (limits) => ({

@@ -33,7 +33,13 @@ export interface TestEtcd extends AsyncDisposable {
 export async function startEtcd({
   members: count = 1,
   flags = [],
-}: { readonly members?: number; readonly flags?: readonly string[] } = {}): Promise<TestEtcd> {
+  isDurable = true,
+}: {
+  readonly members?: number;
+  readonly flags?: readonly string[];
+  /** Without, it is faster, and loses writes when it is killed. */
+  readonly isDurable?: boolean;
+} = {}): Promise<TestEtcd> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-etcd-'));
   const ports = await freePorts(count * 2);
   const urls = ports.slice(0, count).map((port) => `http://127.0.0.1:${port}`);
@@ -53,6 +59,7 @@ export async function startEtcd({
         ['--logger', 'zap'],
         flags,
       ].flat(),
+      isDurable,
     ),
   );
   const stop = async (): Promise<void> => {
@@ -68,7 +75,7 @@ export async function startEtcd({
   return { urls, members, [Symbol.asyncDispose]: stop };
 }
 
-function member(url: string, flags: readonly string[]): EtcdMember & { stop(): Promise<void> } {
+function member(url: string, flags: readonly string[], isDurable: boolean): EtcdMember & { stop(): Promise<void> } {
   let child: ReturnType<typeof spawn> | undefined;
   const end = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -85,10 +92,9 @@ function member(url: string, flags: readonly string[]): EtcdMember & { stop(): P
     stop: end,
     async restart() {
       await end();
-      // Tests need no durability against a power failure.
       child = spawn(etcdProgram ?? 'etcd', [...flags], {
         stdio: 'ignore',
-        env: { ...process.env, ETCD_UNSAFE_NO_FSYNC: 'true' },
+        env: { ...process.env, ...(isDurable ? {} : { ETCD_UNSAFE_NO_FSYNC: 'true' }) },
       });
       const failed = once(child, 'error').then(([error]: unknown[]) => {
         throw error;

@@ -1,0 +1,70 @@
+import type { Store } from '../../store/store.ts';
+import type { ServerAddress } from './objects.ts';
+
+/** Where kube-apiservers announce themselves, each with a key that expires. */
+const prefix = '/registry/masterleases/';
+
+/** As in kube-apiserver: how long a server that was killed stays in the endpoints of `kubernetes`. */
+const ttlSeconds = 15;
+
+/** The servers that run over a shared store: each writes a key that expires, and reads those of the others. */
+export class LiveServers {
+  readonly #store: Store;
+  readonly #own: ServerAddress;
+
+  constructor(store: Store, own: ServerAddress) {
+    this.#store = store;
+    this.#own = own;
+  }
+
+  /** Announces this server until the key expires, and returns all servers. */
+  async announce(): Promise<readonly ServerAddress[]> {
+    if (!this.#store.isShared) return [this.#own];
+    await this.#store.commit([{ key: this.#key(), value: leaseOf(this.#own), ttlSeconds }]);
+    return this.#all();
+  }
+
+  /** Removes this server, and returns the others. */
+  async withdraw(): Promise<readonly ServerAddress[]> {
+    if (!this.#store.isShared) return [this.#own];
+    await this.#store.commit([{ key: this.#key(), value: undefined }]);
+    return this.#all();
+  }
+
+  async #all(): Promise<readonly ServerAddress[]> {
+    const { entries } = await this.#store.range(prefix);
+    return entries.flatMap(({ value }) => addressesIn(value));
+  }
+
+  /** Servers on one machine differ in their ports. */
+  #key(): string {
+    return `${prefix}${this.#own.address}:${this.#own.port}`;
+  }
+}
+
+/** The content of a key: Endpoints, as kube-apiserver writes them. */
+const leaseOf = ({ address, port }: ServerAddress): string =>
+  JSON.stringify({
+    kind: 'Endpoints',
+    apiVersion: 'v1',
+    metadata: {},
+    subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+  });
+
+interface Lease {
+  readonly subsets?: readonly {
+    readonly addresses?: readonly { readonly ip: string }[];
+    readonly ports?: readonly { readonly port: number }[];
+  }[];
+}
+
+function addressesIn(value: string): readonly ServerAddress[] {
+  try {
+    const { subsets = [] } = JSON.parse(value) as Lease; // as `leaseOf` writes it
+    return subsets.flatMap(({ addresses = [], ports = [] }) =>
+      addresses.flatMap(({ ip }) => ports.map(({ port }) => ({ address: ip, port }))),
+    );
+  } catch {
+    return []; // another program wrote the key
+  }
+}
