@@ -8,7 +8,8 @@ import { testServer } from '../server/testing/server.ts';
 import { Client } from './client.ts';
 import { inProcess } from './in-process.ts';
 import type { ApiRequest, Transport } from './transport.ts';
-import { hasStatusCode, hasStatusReason } from './transport.ts';
+import { StatusError } from '../api/errors.ts';
+import { hasStatusCode } from './transport.ts';
 
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 const names = { namespace: 'default', name: 'a' };
@@ -29,8 +30,9 @@ test('creates, reads, updates, patches, applies and deletes an object', async ()
   assert.deepEqual(patched.data, { a: '2', b: '3' });
   const applied = await client.apply(configMapKind, { metadata: names, data: { a: '9' } });
   assert.deepEqual(applied.data, { a: '9', b: '3' });
-  await assert.rejects(client.create(configMapKind, { metadata: names }), (error) =>
-    hasStatusReason(error, 'AlreadyExists'),
+  await assert.rejects(
+    client.create(configMapKind, { metadata: names }),
+    (error) => error instanceof StatusError && error.status.reason === 'AlreadyExists',
   );
 
   await client.delete(configMapKind, names);

@@ -103,7 +103,3 @@ export const isStatus = (value: unknown): value is Status =>
 /** Whether an error is a StatusError with this code. */
 export const hasStatusCode = (error: unknown, code: number): error is StatusError =>
   error instanceof StatusError && error.status.code === code;
-
-/** Whether an error is a StatusError with this reason, such as AlreadyExists. */
-export const hasStatusReason = (error: unknown, reason: string): error is StatusError =>
-  error instanceof StatusError && error.status.reason === reason;

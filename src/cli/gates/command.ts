@@ -1,4 +1,4 @@
-import { gateNames, gateSpecs } from '../../api/gates.ts';
+import { gateStates } from '../../api/gates.ts';
 import type { Command } from '../command.ts';
 import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
 import { outputFlag } from '../options/flags.ts';
@@ -10,7 +10,7 @@ export const command: Command = {
   flags: [{ ...featureGatesFlag, description: 'feature gates to set' }, outputFlag],
   async run({ settings, streams }) {
     const { gates } = readFeatureGates(settings);
-    const rows = gateNames.map((name) => ({ name, ...gateSpecs[name], enabled: gates.enabled(name) }));
+    const rows = gateStates(gates);
     const table = [
       ['NAME', 'STAGE', 'DEFAULT', 'ENABLED', 'DESCRIPTION'],
       ...rows.map((row) => [

@@ -94,8 +94,6 @@ export interface Found {
   readonly listeners: readonly FoundListener[];
 }
 
-export const nothing: Found = { groups: [], listeners: [] };
-
 /** Whether no resource exists. */
 export const isNothing = ({ securityGroup, balancer, groups, listeners }: Found): boolean =>
   securityGroup === undefined && balancer === undefined && groups.length === 0 && listeners.length === 0;

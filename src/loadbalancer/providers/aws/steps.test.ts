@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Found, FoundBalancer, FoundGroup, FoundListener, FoundSecurityGroup, Rule } from './found.ts';
-import { nothing } from './found.ts';
 import type { Step } from './steps.ts';
 import { removalSteps, stepsTo, targetSteps } from './steps.ts';
 import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
+
+const nothing: Found = { groups: [], listeners: [] };
 
 const tags = { team: 'dns' };
 const health = { protocol: 'TCP', port: 'traffic-port' } as const;
