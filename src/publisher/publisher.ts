@@ -13,11 +13,12 @@ import { WorkQueue } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
 import { PublisherMetrics } from './metrics.ts';
 import type { PublisherOptions } from './options.ts';
-import type { Desired, DesiredSet } from './plan/desired.ts';
+import type { Desired } from './plan/desired.ts';
 import { desired } from './plan/desired.ts';
 import type { Provider } from './providers/provider.ts';
 import { Reporter } from './reporter.ts';
 import { Sources } from './sources.ts';
+import type { ZoneSyncOptions } from './zone-sync.ts';
 import { ZoneSync } from './zone-sync.ts';
 
 /** Publishes the names of Services and imports until it is disposed of. */
@@ -130,7 +131,10 @@ class Publisher {
   }
 
   #zoneSync(zone: Name): ZoneSync {
-    const wanted = (): ReadonlyMap<Name, readonly DesiredSet[]> => this.#wanted().zones.get(zone) ?? new Map();
+    const wanted = (): ReturnType<ZoneSyncOptions['wanted']> => {
+      const { zones, kept } = this.#wanted();
+      return { wanted: zones.get(zone) ?? new Map(), kept };
+    };
     return new ZoneSync({ ...this.#with, zone, wanted, limiter: this.#limiter });
   }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../client/clock.ts';
 import type { DeletionLimiter } from '../client/deletion-limiter.ts';
 import type { Outcome } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
-import type { NameChange, ZonePlan } from './plan/changes.ts';
+import type { NameChange, ZoneInput, ZonePlan } from './plan/changes.ts';
 import { planZone } from './plan/changes.ts';
 import type { DesiredSet, ObjectRefusal } from './plan/desired.ts';
 import { hasSameValues, printSet } from './plan/record-set.ts';
@@ -17,8 +17,8 @@ import type { Reporter } from './reporter.ts';
 export interface ZoneSyncOptions extends Pick<PublisherOptions, 'registry' | 'policy' | 'isDryRun' | 'intervalMs'> {
   readonly zone: Name;
   readonly provider: Provider;
-  /** The sets that are to exist in this zone. */
-  readonly wanted: () => ReadonlyMap<Name, readonly DesiredSet[]>;
+  /** What is to exist in this zone. */
+  readonly wanted: () => Pick<ZoneInput, 'wanted' | 'kept'>;
   readonly limiter: DeletionLimiter;
   readonly reporter: Reporter;
   readonly metrics: PublisherMetrics;
@@ -61,7 +61,7 @@ export class ZoneSync {
   /** Makes the zone as it is to be. Rejects if it cannot be read or written. */
   async sync(signal: AbortSignal): Promise<Outcome> {
     const { zone, metrics, reporter, clock, wanted } = this.#options;
-    const began = wanted();
+    const began = wanted().wanted;
     metrics.began(clock.now());
     try {
       const outcome = await this.#converge(signal);
@@ -115,7 +115,7 @@ export class ZoneSync {
 
   /** The objects whose sets have changed since the last sync without an error. */
   #waiting(): readonly string[] {
-    return [...this.#options.wanted()]
+    return [...this.#options.wanted().wanted]
       .filter(([name, sets]) => !isSameDesire(this.#synced.get(name), sets))
       .flatMap(([, sets]) => sets.flatMap(({ resources }) => resources));
   }
@@ -123,7 +123,7 @@ export class ZoneSync {
   async #plan(signal: AbortSignal): Promise<ZonePlan> {
     const { zone, provider, wanted, registry, policy, metrics } = this.#options;
     const content = await provider.read(zone, signal);
-    const plan = planZone({ zone, wanted: wanted(), content, registry, policy });
+    const plan = planZone({ ...wanted(), zone, content, registry, policy });
     metrics.planned(zone, content, plan);
     return plan;
   }

@@ -1,5 +1,6 @@
 // The page of all metrics, from /metrics of a running cluster.
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Connection } from '../harness/connection.ts';
@@ -20,6 +21,7 @@ const groups: readonly (readonly [heading: string, start: RegExp])[] = [
   ['Load balancers', /^(?:service_controller|fairlead_loadbalancer)_/],
   ['Multi-cluster controller', /^fairlead_multicluster_/],
   ['Reaper', /^fairlead_reaper_/],
+  ['Publisher', /^(?:external_dns|fairlead_publisher)_/],
   ['Every component', /^(?:fairlead_part|fairlead_uncaught|fairlead_log|rest_client|workqueue|leader_election)_/],
   ['Other', /^/],
 ];
@@ -65,7 +67,11 @@ export const withoutLabels = (text: string): string => text.replaceAll(/^(\| `\w
 async function scrape(): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryDirectory());
-  stack.use(await startFairlead(path, ['up', '--cluster', 'east', '--cluster', 'west', '--store', 'memory']));
+  // The publisher runs only if it is configured; it has its metrics without a server, too.
+  const config = join(path, 'config.yaml');
+  await writeFile(config, 'publisher: { zone: [example.org], server: ["127.0.0.1:1"] }');
+  const flags = ['--cluster', 'east', '--cluster', 'west', '--store', 'memory', '--config', config];
+  stack.use(await startFairlead(path, ['up', ...flags]));
   using connection = new Connection(portOf(path), await credentialsIn(path, 'east'));
   const { body } = await connection.ask('GET', '/metrics');
   return String(body);

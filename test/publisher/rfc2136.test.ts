@@ -65,7 +65,8 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
     const planned = async (provider: Rfc2136Provider, claims: readonly Claim[]): Promise<readonly NameChange[]> => {
       const wanted = desired(claims, { zones: [zone], filter: { include: [], exclude: [] }, registry }).zones.get(zone);
       const content = await provider.read(zone, signal);
-      return planZone({ zone, wanted: wanted ?? new Map(), content, registry, policy: 'sync' }).changes;
+      return planZone({ zone, wanted: wanted ?? new Map(), kept: new Set(), content, registry, policy: 'sync' })
+        .changes;
     };
 
     const converge = async (provider: Rfc2136Provider, ...claims: readonly Claim[]): Promise<readonly Failure[]> =>

@@ -53,6 +53,7 @@ export async function printPlan(
         ...options,
         zone,
         wanted: wanted.zones.get(zone) ?? new Map(),
+        kept: wanted.kept,
         content,
       });
       rows.push(...changes.flatMap((change) => rowsOf(zone, change)));

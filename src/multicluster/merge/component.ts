@@ -5,6 +5,7 @@ import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
+import { hostnamesText, publicSetting } from './public-settings.ts';
 import type { ClusterSettings, ImportType, MergedPort, Verdict } from './merged.ts';
 
 /** A port of one cluster's Service. */
@@ -28,6 +29,10 @@ export interface Component {
         readonly annotations: Readonly<Record<string, string>>;
       }
     | undefined;
+  /** The public host names that it asks for, in one form; undefined: none. */
+  readonly hostname: string | undefined;
+  /** What it was read from. */
+  readonly record: ClusterExport;
 }
 
 /** Validates one export, independently of other clusters. */
@@ -65,6 +70,8 @@ export function componentOf(record: ClusterExport, service: Service): Component 
       labels: exportSpec?.exportedLabels ?? {},
       annotations: exportSpec?.exportedAnnotations ?? {},
     },
+    hostname: hostnamesText(publicSetting(record, 'hostname')),
+    record,
   };
 }
 

@@ -11,7 +11,8 @@ export type ConflictReason =
   | 'AnnotationsConflict'
   | 'InternalTrafficPolicyConflict'
   | 'TrafficDistributionConflict'
-  | 'IPFamilyConflict';
+  | 'IPFamilyConflict'
+  | 'HostnameConflict';
 
 /** The value of the field in one cluster, as written in a manifest; undefined: the field is not set. */
 export interface ConflictValue {

@@ -208,6 +208,20 @@ describe('settings that must be equal', () => {
       seed: 'shown',
     },
     {
+      name: 'reports different public host names',
+      east: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'a.example.org' } }) },
+      west: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'b.example.org' } }) },
+      reasons: ['current HostnameConflict'],
+      seed: 'shown',
+    },
+    {
+      name: 'accepts a public host name that some clusters do not set, and another order of the same names',
+      east: {},
+      west: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'a.example.org' } }) },
+      reasons: [],
+      seed: 'shown',
+    },
+    {
       name: 'MCS-91 treats NodePort and LoadBalancer as ClusterIP',
       east: { spec: { type: 'NodePort', ports: [{ ...http, nodePort: 30_080 }] } },
       west: { spec: { type: 'LoadBalancer' } },

@@ -7,6 +7,7 @@ import type { Conflict } from './conflict.ts';
 import { canonicalText } from './conflict.ts';
 import type { Exporter, Merged, MergeOptions, View } from './merged.ts';
 import { havePortsCompatible, portConflicts, unionOfPorts } from './ports.ts';
+import { publicationOf } from './publication.ts';
 import { commonFamilies, globalConflicts, settingConflicts } from './settings.ts';
 
 /** Merges the records of one service. The result does not depend on the order of the records or on duplicates. */
@@ -95,6 +96,7 @@ function viewOf(components: readonly Component[]): View | undefined {
     trafficDistribution: first.trafficDistribution,
     labels: exported?.labels ?? {},
     annotations: exported?.annotations ?? {},
+    publication: publicationOf(components),
   };
 }
 

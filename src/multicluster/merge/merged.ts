@@ -2,6 +2,7 @@
 import type { ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { IpFamily, Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { MergedPublication } from '../../api/kinds/multicluster/publication.ts';
 import type { Denial, ClusterExport, ServiceKey, Shape } from '../record.ts';
 import type { Conflict } from './conflict.ts';
 
@@ -51,6 +52,8 @@ export interface View {
   readonly trafficDistribution?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** The name of the service outside the clusters, for `fairlead publisher`. */
+  readonly publication?: MergedPublication | undefined;
 }
 
 /** The merged records of one service. */

@@ -108,5 +108,15 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       valueOf: ({ exported }) => exported?.annotations,
       fixText: setTo('exportedAnnotations'),
     }),
+    ...fieldConflict(components, {
+      ...current,
+      field: 'metadata.annotations[fairlead.dev/hostname]',
+      reason: 'HostnameConflict',
+      rule: 'a service has the same public host names in all clusters that set them',
+      valueOf: ({ hostname }) => hostname,
+      counts: (value) => value !== undefined,
+      prefersDefined: true,
+      fixText: setTo('the annotation fairlead.dev/hostname'),
+    }),
   ];
 }

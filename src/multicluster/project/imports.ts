@@ -2,6 +2,7 @@
 import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import { printPublication, publicationAnnotation } from '../../api/kinds/multicluster/publication.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
 import type { MergedPort, View } from '../merge/merged.ts';
@@ -28,6 +29,12 @@ function srvAnnotation(ports: readonly MergedPort[]): Record<string, string> {
   return pairs.length === 0 ? {} : { [srvNamesAnnotation]: pairs.toSorted().join(',') };
 }
 
+/** What imports have no fields for. */
+const annotationsOf = ({ ports, publication }: View): Record<string, string> => ({
+  ...srvAnnotation(ports),
+  ...(publication === undefined ? {} : { [publicationAnnotation]: printPublication(publication) }),
+});
+
 const annotated = (annotations: Readonly<Record<string, string>>): { annotations?: Readonly<Record<string, string>> } =>
   Object.keys(annotations).length === 0 ? {} : { annotations };
 
@@ -45,7 +52,7 @@ export function importedServiceFor(key: ServiceKey, view: View, vip: VipState): 
   return {
     apiVersion: 'multicluster.k8s.io/v1alpha1',
     kind: 'ImportedService',
-    metadata: { ...nameOf(key), labels: ourLabel, ...annotated(srvAnnotation(view.ports)) },
+    metadata: { ...nameOf(key), labels: ourLabel, ...annotated(annotationsOf(view)) },
     spec: {
       ports: view.ports.map(importedPort),
       clusters: view.clusters,
@@ -91,7 +98,7 @@ export function serviceImportFor(
       labels: { ...view.labels, ...ourLabel },
       ...annotated({
         ...view.annotations,
-        ...srvAnnotation(view.ports),
+        ...annotationsOf(view),
         ...(isDerived ? { [derivedServiceAnnotation]: derivedName(key) } : {}),
       }),
     },

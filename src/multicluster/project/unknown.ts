@@ -1,7 +1,9 @@
 // Keeps the contributions of clusters that have not been read yet in existing imports.
 import { familiesOf } from '../../api/addresses.ts';
+import { parsePublication, publicationAnnotation } from '../../api/kinds/multicluster/publication.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
+import type { ApiObject } from '../../api/metadata.ts';
 import type { ClusterSettings, Merged, MergedPort, View } from '../merge/merged.ts';
 import { areCompatible, isSamePort } from '../merge/ports.ts';
 import { isOurs } from './labels.ts';
@@ -57,7 +59,7 @@ function inOrderOf(
 
 const noMetadata = { labels: {}, annotations: {} };
 
-function seedViewIn({ spec }: ImportedService): View {
+function seedViewIn({ metadata, spec }: ImportedService): View {
   const { ports = [], clusters = [], ipFamily, ip } = spec ?? {};
   return {
     type: ip === undefined ? 'Headless' : 'ClusterSetIP',
@@ -65,6 +67,7 @@ function seedViewIn({ spec }: ImportedService): View {
     families: ipFamily === undefined ? [] : [ipFamily],
     clusters,
     ...noMetadata,
+    publication: publicationIn(metadata),
   };
 }
 
@@ -79,7 +82,13 @@ function currentViewIn({ metadata, spec, status }: ServiceImport): View {
     clusters: status?.clusters ?? [],
     labels,
     annotations,
+    publication: publicationIn(metadata),
   };
+}
+
+function publicationIn({ annotations }: ApiObject['metadata']): View['publication'] {
+  const text = annotations?.[publicationAnnotation];
+  return text === undefined ? undefined : parsePublication(text);
 }
 
 const portIn = ({

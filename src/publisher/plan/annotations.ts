@@ -1,8 +1,6 @@
 // Annotations of Services and exports: ours, and those of ExternalDNS under both of its prefixes.
 import { familyOf } from '../../api/addresses.ts';
-
-/** In order of precedence. ExternalDNS used the third until v0.22. */
-const prefixes = ['fairlead.dev/', 'external-dns.kubernetes.io/', 'external-dns.alpha.kubernetes.io/'] as const;
+import { listOf, publicationAnnotationOf, publicationPrefixes } from '../../api/kinds/core/service/public-name.ts';
 
 /** What an object says about its publication. */
 export interface Publication {
@@ -27,8 +25,7 @@ const unsupported = ['set-identifier', 'alias', 'record-type'] as const;
 /** The publication that annotations ask for; undefined: none. */
 export function publicationOf(annotations: Readonly<Record<string, string>> | undefined): Publication | undefined {
   if (annotations === undefined) return undefined;
-  const read = (name: string): string | undefined =>
-    prefixes.map((prefix) => annotations[`${prefix}${name}`]).find((value) => value !== undefined);
+  const read = (name: string): string | undefined => publicationAnnotationOf(annotations, name);
   const hostnames = listOf(read('hostname'));
   const internalHostnames = listOf(read('internal-hostname'));
   if (hostnames.length + internalHostnames.length === 0) return undefined;
@@ -59,7 +56,7 @@ export function publicationOf(annotations: Readonly<Record<string, string>> | un
 }
 
 function webhookProperties(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const found = prefixes
+  const found = publicationPrefixes
     .toReversed()
     .flatMap((prefix) =>
       Object.entries(annotations).flatMap(([key, value]) =>
@@ -70,12 +67,6 @@ function webhookProperties(annotations: Readonly<Record<string, string>>): Reado
     );
   return Object.fromEntries(found);
 }
-
-const listOf = (text = ''): readonly string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 
 const withoutDot = (name: string): string => (familyOf(name) === undefined ? name.replace(/\.$/, '') : name);
 

@@ -38,6 +38,7 @@ function plan({
   const planned = planZone({
     zone,
     wanted: wanted.zones.get(zone) ?? new Map(),
+    kept: wanted.kept,
     content: zoneOf(apex + '\n' + current),
     registry: options.registry,
     policy,
@@ -199,6 +200,12 @@ describe('changes of a zone', () => {
         '+ shop.example.org 60 CNAME lb.example.net.',
         `+ ${own('cname-shop.example.org')}`,
       ],
+    },
+    {
+      name: 'keeps what is published of an import while none of its clusters can be reached',
+      claims: [claim([], { resource: 'serviceimport/default/shop', isKept: true })],
+      current: `${shop}\n${own('a-shop.example.org')}`,
+      want: [],
     },
     {
       name: 'deletes nothing under upsert-only',

@@ -45,6 +45,8 @@ export interface ZonePlan {
 export interface ZoneInput {
   readonly zone: Name;
   readonly wanted: ReadonlyMap<Name, readonly DesiredSet[]>;
+  /** Objects whose sets stay as they are. */
+  readonly kept: ReadonlySet<string>;
   readonly content: ZoneContent;
   readonly registry: RegistryOptions;
   readonly policy: Policy;
@@ -93,7 +95,7 @@ class Planner {
     if (wanted.length === 0 && published.length === 0) return;
     const own = published.filter((set) => this.#isOwned(set));
     for (const { type } of own) count(this.#owned, type);
-    if (wanted.length === 0 && own.length === 0) return;
+    if (wanted.length === 0 && !own.some((set) => !this.#isKept(set))) return;
     const problem = this.#problem(name, wanted, own);
     if (problem !== undefined) return this.#refuse(wanted, problem);
     const changes: SetChange[] = [];
@@ -251,6 +253,10 @@ class Planner {
 
   #ownerOf(set: RecordSet): string | undefined {
     return this.#registered(set)?.ownerships[0]?.owner;
+  }
+
+  #isKept(set: RecordSet): boolean {
+    return this.#registered(set)?.ownerships.some(({ resource }) => this.#input.kept.has(resource)) === true;
   }
 
   #isOwned(set: RecordSet): boolean {

@@ -374,8 +374,9 @@ describe('an import', () => {
     assert.deepEqual(lines(of(merged, ['west'])?.sets ?? []), [srv, 'shop.example.org 30 A 192.0.2.2']);
   });
 
-  test('keeps all targets if all clusters are lost: the last target never disappears by mistake', () => {
-    assert.deepEqual(lines(of(merged, [])?.sets ?? []), [srv, 'shop.example.org 30 A 192.0.2.1 | 192.0.2.2']);
+  test('is kept as it is if all clusters are lost: the last target never disappears by mistake', () => {
+    const claim = of(merged, []);
+    assert.deepEqual([claim?.sets, claim?.isKept], [[], true]);
   });
 
   test('is the alias of the oldest export if clusters have host names', () => {

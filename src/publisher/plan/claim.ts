@@ -45,6 +45,8 @@ export interface Claim {
   readonly since: string;
   readonly sets: readonly RecordSet[];
   readonly refusals: readonly Refusal[];
+  /** What is published of the object stays as it is: nothing is known of its targets now. */
+  readonly isKept?: true;
   /** Settings for webhook providers. */
   readonly properties: Readonly<Record<string, string>>;
 }
@@ -87,11 +89,11 @@ export function claimOfImport(imported: ApiObject, around: Surroundings): Claim 
   const publication = publicationOf(annotations);
   if (publication === undefined) return undefined;
   const builder = new ClaimBuilder(imported, 'serviceimport', { publication, ttl: around.ttl });
-  // The reaper removes the slices of a cluster whose lease expired. If all are gone, the targets stay: the last target of
-  // a name must not disappear because clusters cannot be reached.
+  // The reaper removes the slices of a cluster whose lease expired, and the targets of the cluster go with them. If all are
+  // gone, what is published stays: the last target of a name must not disappear because clusters cannot be reached.
   const present = new Set(around.slices.map(({ metadata }) => metadata.labels?.[sourceClusterLabel]));
-  const alive = merged.clusters.filter(({ cluster }) => present.has(cluster));
-  const clusters = alive.length > 0 ? alive : merged.clusters;
+  const clusters = merged.clusters.filter(({ cluster }) => present.has(cluster));
+  if (clusters.length === 0) return { ...builder.claim(), isKept: true };
   const exposure = {
     ...targetsOf(clusters.flatMap(({ targets }) => targets)),
     ports: clusters.flatMap(({ ports }) => ports),

@@ -28,6 +28,8 @@ export interface Desired {
   /** Zone → name → its sets. */
   readonly zones: ReadonlyMap<Name, ReadonlyMap<Name, readonly DesiredSet[]>>;
   readonly refusals: readonly ObjectRefusal[];
+  /** Objects as registry records name them: sets of these stay as they are. */
+  readonly kept: ReadonlySet<string>;
 }
 
 export interface DesiredOptions {
@@ -52,8 +54,14 @@ interface Entry {
 export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desired {
   const entries = new Map<Name, Entry>();
   const refusals: ObjectRefusal[] = [];
+  const kept = new Set<string>();
   for (const claim of [...claims].toSorted(byAge)) {
     refusals.push(...claim.refusals.map((refusal) => ({ ...refusal, resource: claim.resource })));
+    if (claim.isKept) {
+      const [, ...key] = claim.resource.split('/');
+      // The Service may have been published before it was exported.
+      for (const kind of ['service', 'serviceimport']) kept.add([kind, ...key].join('/'));
+    }
     const refused = new Set<string>();
     for (const set of claim.sets) {
       const problem = addSet(entries, claim, { set, options });
@@ -64,7 +72,7 @@ export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desir
   }
   const zones = new Map<Name, Map<Name, readonly DesiredSet[]>>(options.zones.map((zone) => [zone, new Map()]));
   for (const [name, { zone, sets }] of entries) zones.get(zone)?.set(name, sets);
-  return { zones, refusals };
+  return { zones, refusals, kept };
 }
 
 const byAge = (a: Claim, b: Claim): number =>
