@@ -54,7 +54,11 @@ suite('regular expressions', () => {
     ({ checkSync: check } = await import('recheck'));
   });
 
-  const statusOf = (pattern: string, flags: string): string => check(pattern, flags, { timeout: 20_000 }).status;
+  /** Counts and lookarounds are checked with random input, which finds something now and then; all others are proven. */
+  const statusOf = (pattern: string, flags: string): string => {
+    const { status, checker } = check(pattern, flags, { timeout: 20_000 });
+    return checker === 'fuzz' ? `${status}, by chance` : status;
+  };
 
   test('the check finds those that are quadratic or worse, wherever they are', () => {
     const source = String.raw`

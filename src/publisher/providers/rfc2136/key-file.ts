@@ -6,7 +6,7 @@ import { parseName } from '../../../dnswire/name.ts';
 /** Parses the first key of a file. Throws with the reason, never with the secret. */
 export function parseKeyFile(text: string): TsigKey {
   const plain = text.replaceAll(/(?:#|\/\/)[^\n]*/g, ' ').slice(0, maxLength);
-  const start = /(?:^|[\s;])key\s+"?([^\s"{]{1,255})"?\s*\{/.exec(plain);
+  const start = /(?:^|[\s;])key\s+"?([^\s"{]+)"?\s*\{/.exec(plain);
   if (start === null) throw new Error('no key found: expected `key "NAME" { algorithm hmac-sha256; secret "…"; };`');
   const after = plain.slice(start.index + start[0].length);
   const body = after.slice(0, after.indexOf('}') === -1 ? after.length : after.indexOf('}'));
