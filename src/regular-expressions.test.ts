@@ -54,10 +54,10 @@ suite('regular expressions', () => {
     ({ checkSync: check } = await import('recheck'));
   });
 
-  /** Counts and lookarounds are checked with random input, which finds something now and then; all others are proven. */
+  /** The status that the check proves: it only samples lookarounds and counts above 300, which finds something now and then. */
   const statusOf = (pattern: string, flags: string): string => {
-    const { status, checker } = check(pattern, flags, { timeout: 20_000 });
-    return checker === 'fuzz' ? `${status}, by chance` : status;
+    const { status, checker } = check(pattern, flags, { timeout: 20_000, maxRepeatCount: 300 });
+    return checker === 'fuzz' ? `${status}, but not proven` : status;
   };
 
   test('the check finds those that are quadratic or worse, wherever they are', () => {
