@@ -171,11 +171,12 @@ test('the reference lists every label, annotation and finalizer of Fairlead, and
   );
   const keys = Array.from(page.matchAll(/`((?:[a-z\d-]+\.)+[a-z]+\/[\w.-]*)[^`]*`/g), ([, key = '']) => key);
   // The code joins these domains and names.
-  const joined = /^(?:loadbalancer\.fairlead\.dev|metallb\.io)\//;
+  const joined =
+    /^(?:(?:loadbalancer\.fairlead\.dev|metallb\.io)\/|fairlead\.dev\/(?=internal-hostname|target|access|endpoints-type|webhook-))/;
   assert.deepEqual(
     notIn(
       sources,
-      keys.map((key) => key.replace(joined, '').replace(/ROLE$/, '')),
+      keys.map((key) => key.replace(joined, '').replace(/(?:ROLE|NAME)$/, '')),
     ),
     [],
   );
