@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { run } from './harness/command.ts';
 import { temporaryDirectory } from './harness/fairlead.ts';
-import { find } from './harness/needs.ts';
+import { unlessInstalled } from './harness/needs.ts';
 import { root } from './harness/process.ts';
 
 /** Shell → a script that completes `$1`, the words before the cursor, and prints the completions. */
@@ -33,15 +33,14 @@ const cases: readonly (readonly [line: string, want: readonly string[], inBash?:
   ['fairlead m', ['mcs', 'multicluster']],
   ['fairlead mcs st', ['status']],
   ['fairlead help dns ', ['import-corefile', 'query']],
-  ['fairlead up --store ', ['memory', 'sqlite']],
+  ['fairlead up --store ', ['etcd', 'memory', 'sqlite']],
   ['fairlead up --store=s', ['--store=sqlite'], ['sqlite']],
   ['fairlead up --accept', ['--accept-data-loss']],
   ['fairlead completion ', ['bash', 'fish', 'zsh']],
 ];
 
 for (const [shell, script] of Object.entries(scripts)) {
-  const skip = find(shell) === undefined && `${shell} is not installed`;
-  describe(`completion in ${shell}`, { skip }, () => {
+  describe(`completion in ${shell}`, { skip: unlessInstalled(shell) }, () => {
     const stack = new AsyncDisposableStack();
     let directory = '';
     before(async () => {
