@@ -5,6 +5,7 @@ import { startEtcd } from '../../src/store/etcd/testing/etcd.ts';
 import type { TestEtcd } from '../../src/store/etcd/testing/etcd.ts';
 import type { Credentials } from '../harness/server.ts';
 import { FairleadServer } from '../harness/server.ts';
+import { Link } from './link.ts';
 
 /** Several API servers over one etcd cluster. */
 export interface SharedCluster extends AsyncDisposable {
@@ -18,18 +19,30 @@ export async function startSharedCluster({
   members,
   servers: count,
   flags = [],
+  etcdFlags = [],
+  linked = [],
 }: {
   readonly members: number;
   readonly servers: number;
   readonly flags?: readonly string[];
+  readonly etcdFlags?: readonly string[];
+  /** The servers, by their number, that have links to the members, in the order of the members. */
+  readonly linked?: readonly (readonly [server: number, links: Link[]])[];
 }): Promise<SharedCluster> {
   await using stack = new AsyncDisposableStack();
-  const etcd = stack.use(await startEtcd({ members }));
-  const store = ['--store', 'etcd', '--etcd-servers', etcd.urls.join(','), ...flags];
-  const first = stack.use(await FairleadServer.start(store));
+  const etcd = stack.use(await startEtcd({ members, flags: etcdFlags }));
+  const byServer = new Map(linked);
+  for (const links of byServer.values()) {
+    for (const url of etcd.urls) links.push(stack.use(await Link.open(url)));
+  }
+  const store = (index: number): readonly string[] => {
+    const urls = byServer.get(index)?.map(({ url }) => url) ?? etcd.urls;
+    return ['--store', 'etcd', '--etcd-servers', urls.join(','), ...flags];
+  };
+  const first = stack.use(await FairleadServer.start(store(0)));
   const others = await Promise.all(
-    Array.from({ length: count - 1 }, () =>
-      FairleadServer.start(store, (directory) => share(first.directory, directory)),
+    Array.from({ length: count - 1 }, (_, index) =>
+      FairleadServer.start(store(index + 1), (directory) => share(first.directory, directory)),
     ),
   );
   for (const server of others) stack.use(server);

@@ -1,4 +1,7 @@
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PeerCertificate } from 'node:tls';
+import { checkServerIdentity } from 'node:tls';
 
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
@@ -46,12 +49,17 @@ export class EtcdClient implements Disposable {
   constructor({ endpoints, ca, pair }: EtcdAddress) {
     // A member without a leader then rejects a call at once, and ends a watch.
     this.#metadata.set('hasleader', 'true');
-    const secure = (): ReturnType<typeof credentials.createSsl> =>
-      credentials.createSsl(bufferOf(ca), bufferOf(pair?.key), bufferOf(pair?.cert));
     this.#members = endpoints.map((url) => {
-      const { protocol, host } = new URL(url);
-      const isSecure = protocol === 'https:';
-      return { url, client: new Client(host, isSecure ? secure() : credentials.createInsecure(), channelOptions) };
+      const { protocol, host, hostname } = new URL(url);
+      if (protocol === 'http:') return { url, client: new Client(host, credentials.createInsecure(), channelOptions) };
+      const address = hostname.replace(/^\[|\]$/g, '');
+      const isAddress = isIP(address) !== 0;
+      const verify = isAddress ? { checkServerIdentity: checkAddress(address) } : {};
+      const secure = credentials.createSsl(bufferOf(ca), bufferOf(pair?.key), bufferOf(pair?.cert), verify);
+      return {
+        url,
+        client: new Client(host, secure, isAddress ? { ...channelOptions, ...serverName } : channelOptions),
+      };
     });
   }
 
@@ -126,6 +134,15 @@ export class EtcdClient implements Disposable {
     return member;
   }
 }
+
+/** grpc-js sends the host as the server name, and Node rejects an address there, so a placeholder takes its place. */
+const serverName = { 'grpc.ssl_target_name_override': 'etcd' } as const;
+
+/** Checks that the certificate of a member has its address. */
+const checkAddress =
+  (address: string) =>
+  (_name: string, certificate: PeerCertificate): Error | undefined =>
+    checkServerIdentity(address, certificate);
 
 const bufferOf = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem));
 

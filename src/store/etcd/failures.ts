@@ -46,6 +46,8 @@ export function failureOf(error: unknown): Failure {
 export function reasonOf(error: unknown): string {
   const { details } = error as Partial<ServiceError>;
   const text = details ?? messageOf(error);
+  if (failureOf(error) === 'denied') return `etcd rejects the credentials of this server: ${text}`;
+  if (text.startsWith('Deadline exceeded')) return 'no answer in time';
   // grpc-js names the cause after a list of addresses, and before notes.
   const cause = text.split('Last error: ')[1];
   return cause?.split('. Resolution note')[0] ?? text;

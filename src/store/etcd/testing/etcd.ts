@@ -33,21 +33,25 @@ export interface TestEtcd extends AsyncDisposable {
 export async function startEtcd({
   members: count = 1,
   flags = [],
+  scheme = 'http',
   isDurable = true,
 }: {
   readonly members?: number;
   readonly flags?: readonly string[];
+  /** For clients; `https` needs flags with certificates. */
+  readonly scheme?: 'http' | 'https';
   /** Without, it is faster, and loses writes when it is killed. */
   readonly isDurable?: boolean;
 } = {}): Promise<TestEtcd> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-etcd-'));
-  const ports = await freePorts(count * 2);
-  const urls = ports.slice(0, count).map((port) => `http://127.0.0.1:${port}`);
-  const peers = ports.slice(count).map((port) => `http://127.0.0.1:${port}`);
+  const ports = await freePorts(count * 3);
+  const urls = ports.slice(0, count).map((port) => `${scheme}://127.0.0.1:${port}`);
+  const peers = ports.slice(count, 2 * count).map((port) => `http://127.0.0.1:${port}`);
+  const monitors = ports.slice(2 * count).map((port) => `http://127.0.0.1:${port}`);
   const cluster = peers.map((url, index) => `m${index}=${url}`).join(',');
   const members = urls.map((url, index) =>
     member(
-      url,
+      { url, monitor: monitors[index] ?? '' },
       [
         ['--name', `m${index}`],
         ['--data-dir', join(directory, `m${index}`)],
@@ -56,6 +60,7 @@ export async function startEtcd({
         ['--listen-peer-urls', peers[index] ?? ''],
         ['--initial-advertise-peer-urls', peers[index] ?? ''],
         ['--initial-cluster', cluster],
+        ['--listen-metrics-urls', monitors[index] ?? ''],
         ['--logger', 'zap'],
         flags,
       ].flat(),
@@ -75,7 +80,11 @@ export async function startEtcd({
   return { urls, members, [Symbol.asyncDispose]: stop };
 }
 
-function member(url: string, flags: readonly string[], isDurable: boolean): EtcdMember & { stop(): Promise<void> } {
+function member(
+  { url, monitor }: { readonly url: string; readonly monitor: string },
+  flags: readonly string[],
+  isDurable: boolean,
+): EtcdMember & { stop(): Promise<void> } {
   let child: ReturnType<typeof spawn> | undefined;
   const end = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -100,7 +109,7 @@ function member(url: string, flags: readonly string[], isDurable: boolean): Etcd
         throw error;
       });
       failed.catch(() => undefined);
-      await Promise.race([healthy(url), failed]);
+      await Promise.race([healthy(monitor), failed]);
     },
   };
 }

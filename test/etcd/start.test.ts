@@ -1,0 +1,195 @@
+// Starts that must fail: with one line that names the problem and the fix, and before anything is written to etcd.
+
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+
+import type { KeyPair } from '../../src/server/pki/issue.ts';
+import { issue, issueCa } from '../../src/server/pki/issue.ts';
+import { startEtcd } from '../../src/store/etcd/testing/etcd.ts';
+import type { TestEtcd } from '../../src/store/etcd/testing/etcd.ts';
+import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { unlessInstalled } from '../harness/needs.ts';
+import { FairleadProcess } from '../harness/process.ts';
+import { callEtcd } from './gateway.ts';
+import { Link } from './link.ts';
+
+const skip = unlessInstalled('etcd');
+const validity = { now: new Date(), days: 1 };
+const names = { dns: [], ips: ['127.0.0.1'] };
+
+suite('starts with etcd', { skip }, () => {
+  const stack = new AsyncDisposableStack();
+  let folder = '';
+  let plain: TestEtcd;
+  /** Requires client certificates. */
+  let secure: TestEtcd;
+  let url = '';
+  let secureUrl = '';
+  const path = (name: string): string => join(folder, name);
+  before(async () => {
+    folder = stack.use(await temporaryDirectory()).path;
+    const ca = await issueCa('etcd-ca', validity);
+    const other = await issueCa('other-ca', validity);
+    const save = async (name: string, { cert, key }: KeyPair): Promise<void> => {
+      await Promise.all([writeFile(path(`${name}.crt`), cert), writeFile(path(`${name}.key`), key)]);
+    };
+    const client = { use: 'client', commonName: 'fairlead', groups: [] } as const;
+    await Promise.all([
+      save('ca', ca),
+      save('other', other),
+      save('etcd', await issue(ca, { use: 'server', commonName: 'etcd', names }, validity)),
+      save('client', await issue(ca, client, validity)),
+      save('stranger', await issue(other, client, validity)),
+    ]);
+    const flags = ['--cert-file', path('etcd.crt'), '--key-file', path('etcd.key'), '--client-cert-auth'];
+    plain = stack.use(await startEtcd({ isDurable: false }));
+    secure = stack.use(
+      await startEtcd({ scheme: 'https', flags: [...flags, '--trusted-ca-file', path('ca.crt')], isDurable: false }),
+    );
+    [url = ''] = plain.urls;
+    [secureUrl = ''] = secure.urls;
+  });
+  after(() => stack.disposeAsync());
+
+  /** Starts a server that must not become ready; returns its exit code and the last line that it printed. */
+  const refused = async (
+    ...flags: readonly string[]
+  ): Promise<{ readonly code: number | null; readonly line: string }> => {
+    await using directory = await temporaryDirectory();
+    const store = ['--store', 'etcd', '--etcd-timeout', '1s'];
+    const args = ['server', '--data-dir', directory.path, '--secure-port', '0', ...store, ...flags];
+    await using server = new FairleadProcess(args);
+    const code = await server.ended();
+    assert.doesNotMatch(server.out, /ready/);
+    return { code, line: server.err.trimEnd().split('\n').at(-1) ?? '' };
+  };
+
+  test('names the endpoints and the reason when no member answers', async () => {
+    const endpoints = 'http://127.0.0.1:1,http://127.0.0.1:2';
+    const { code, line } = await refused('--etcd-servers', endpoints);
+    assert.match(
+      line,
+      /^fairlead: cannot use etcd http:\/\/127.0.0.1:1,http:\/\/127.0.0.1:2: .*ECONNREFUSED 127.0.0.1:/,
+    );
+    assert.equal(code, 1);
+  });
+
+  test('gives up on a member that accepts connections and is silent', async () => {
+    await using link = await Link.open(url);
+    link.cut();
+    const { code, line } = await refused('--etcd', link.url);
+    assert.equal(line, `fairlead: cannot use etcd ${link.url}: no answer in time`);
+    assert.equal(code, 1);
+  });
+
+  const flagsOf = (names: { readonly ca?: string; readonly pair?: string }): readonly string[] => [
+    ...(names.ca === undefined ? [] : ['--etcd-cafile', path(`${names.ca}.crt`)]),
+    ...(names.pair === undefined
+      ? []
+      : ['--etcd-certfile', path(`${names.pair}.crt`), '--etcd-keyfile', path(`${names.pair}.key`)]),
+  ];
+  const wrong: readonly (readonly [name: string, flags: () => readonly string[], reason: RegExp])[] = [
+    ['an authority that etcd does not have', () => flagsOf({ ca: 'other', pair: 'client' }), /certificate/],
+    ['no authority', () => flagsOf({ pair: 'client' }), /certificate/],
+    ['no client certificate', () => flagsOf({ ca: 'ca' }), /certificate|alert|closed|reset|dropped/i],
+    [
+      'a client certificate of a stranger',
+      () => flagsOf({ ca: 'ca', pair: 'stranger' }),
+      /certificate|alert|closed|reset|dropped/i,
+    ],
+  ];
+  for (const [name, flags, reason] of wrong) {
+    test(`rejects ${name}`, async () => {
+      const { code, line } = await refused('--etcd-servers', secureUrl, ...flags());
+      assert.ok(line.startsWith(`fairlead: cannot use etcd ${secureUrl}: `), line);
+      assert.match(line, reason);
+      assert.equal(code, 1);
+    });
+  }
+
+  test('rejects a member whose certificate has another address', async () => {
+    await using link = await Link.open(secureUrl, '127.0.0.2');
+    const endpoint = link.url.replace('http:', 'https:');
+    const { code, line } = await refused('--etcd-servers', endpoint, ...flagsOf({ ca: 'ca', pair: 'client' }));
+    assert.match(line, /IP: 127\.0\.0\.2 is not in the cert's list: 127\.0\.0\.1/);
+    assert.equal(code, 1);
+  });
+
+  test('starts with the right certificates', async () => {
+    await using directory = await temporaryDirectory();
+    const flags = ['--store', 'etcd', '--etcd-servers', secureUrl, ...flagsOf({ ca: 'ca', pair: 'client' })];
+    await using server = await startFairlead(directory.path, ['server', ...flags]);
+    assert.match(server.process.out, /ready in/);
+  });
+
+  test('rejects a certificate file that does not exist, as a mistake on the command line', async () => {
+    const { code, line } = await refused('--etcd-servers', secureUrl, '--etcd-cafile', path('none.crt'));
+    assert.match(line, /^fairlead: --etcd-cafile .*none.crt: ENOENT/);
+    assert.equal(code, 2);
+  });
+
+  const revisionOf = async (): Promise<unknown> => {
+    const { header } = await callEtcd(url, 'kv/range', { key: Buffer.from('/').toString('base64') });
+    return (header as { readonly revision: string }).revision;
+  };
+  const put = (key: string, value: string): Promise<unknown> =>
+    callEtcd(url, 'kv/put', { key: Buffer.from(key).toString('base64'), value: Buffer.from(value).toString('base64') });
+
+  test('writes nothing under a prefix with keys of another program', async () => {
+    await put('/foreign/services/specs/default/web', '{}');
+    const before = await revisionOf();
+    const { code, line } = await refused('--etcd-servers', url, '--etcd-prefix', '/foreign');
+    assert.match(
+      line,
+      /the etcd prefix \/foreign has keys of another program, such as \/foreign\/services\/specs\/default\/web: pass/,
+    );
+    assert.equal(code, 1);
+    assert.equal(await revisionOf(), before);
+  });
+
+  test('writes nothing under a prefix whose owner is not readable', async () => {
+    await put('/newer/fairlead/owner', 'v2');
+    const before = await revisionOf();
+    const { code, line } = await refused('--etcd-servers', url, '--etcd-prefix', '/newer');
+    assert.match(line, /the owner of the etcd prefix \/newer is not readable/);
+    assert.equal(code, 1);
+    assert.equal(await revisionOf(), before);
+  });
+
+  test('writes nothing under the prefix of another cluster', async () => {
+    await using directory = await temporaryDirectory();
+    const shared = ['--etcd-servers', url, '--etcd-prefix', '/taken'];
+    const owner = await startFairlead(directory.path, ['server', '--store', 'etcd', ...shared]);
+    await owner.stop();
+    const before = await revisionOf();
+    const renamed = await refused(...shared, '--cluster', 'west');
+    assert.match(
+      renamed.line,
+      /the etcd prefix \/taken belongs to cluster "fairlead", not "west": pass another --etcd-prefix/,
+    );
+    const unrelated = await refused(...shared);
+    assert.match(
+      unrelated.line,
+      /belongs to a cluster "fairlead" with another certificate authority: copy the folders pki and/,
+    );
+    assert.deepEqual([renamed.code, unrelated.code], [1, 1]);
+    assert.equal(await revisionOf(), before);
+    await using again = await startFairlead(directory.path, ['server', '--store', 'etcd', ...shared]);
+    assert.match(again.process.out, /ready in/);
+  });
+
+  test('gives each cluster of `up` a prefix of its own', async () => {
+    await using directory = await temporaryDirectory();
+    const clusters = ['--cluster', 'east', '--cluster', 'west', '--parts', 'server'];
+    await using up = await startFairlead(directory.path, ['up', '--store', 'etcd', '--etcd', url, ...clusters]);
+    assert.match(up.process.out, /ready in/);
+    for (const name of ['east', 'west']) {
+      const key = Buffer.from(`/fairlead/${name}/fairlead/owner`).toString('base64');
+      const { kvs } = await callEtcd(url, 'kv/range', { key });
+      const [kv] = kvs as readonly { readonly value: string }[];
+      assert.match(Buffer.from(kv?.value ?? '', 'base64').toString(), new RegExp(`"cluster":"${name}"`));
+    }
+  });
+});
