@@ -134,6 +134,7 @@ const concernsKinds: readonly string[] = [
   'lifecycle/', // controllers of Namespaces, Events and Pods
   'quota/', // reads and writes ResourceQuotas
   'reviews/', // one function per kind of review
+  'subresources/', // bodies of a kind of their own
   'verbs/allocation.ts', // passes Services to their allocator
 ];
 

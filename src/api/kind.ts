@@ -94,6 +94,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly columns: readonly Column<T>[];
   /** Fields for field selectors besides metadata.name and metadata.namespace: path → value. */
   readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
+  /** The label selector of its Pods as text, of kinds with a `scale` subresource: theirs is `spec.replicas`. */
+  readonly scaleSelector?: FieldValue<T>;
   /** Endpoints below an object besides `status`. */
   readonly subresources: readonly Subresource[];
   readonly deletion: DeletionStrategy<T>;

@@ -47,6 +47,7 @@ import { ipAddressKind } from './networking/ipaddress/kind.ts';
 import { networkPolicyKind } from './networking/networkpolicy/kind.ts';
 import { serviceCidrKind } from './networking/servicecidr/kind.ts';
 import { runtimeClassKind } from './node/runtimeclass/kind.ts';
+import { podDisruptionBudgetKind } from './policy/poddisruptionbudget/kind.ts';
 import { clusterRoleKind } from './rbac/clusterrole/kind.ts';
 import { clusterRoleBindingKind } from './rbac/clusterrolebinding/kind.ts';
 import { roleKind } from './rbac/role/kind.ts';
@@ -85,6 +86,7 @@ export const kinds: readonly Kind[] = [
   subjectAccessReviewKind,
   jobKind,
   cronJobKind,
+  podDisruptionBudgetKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,

@@ -52,6 +52,8 @@ export interface StructSchema<Fields extends FieldMap = FieldMap> {
   readonly open: boolean;
   /** Strategic merge patch: a union keeps only the keys that `$retainKeys` of the patch lists. */
   readonly retainKeys: boolean;
+  /** Strategic merge patch replaces the struct instead of merging it. */
+  readonly isReplaced?: true;
 }
 
 export type Schema = ScalarSchema | StringSchema | ListSchema | MapSchema | StructSchema;
@@ -203,4 +205,10 @@ export const always = <S extends Schema>(
 export const atomic = <Fields extends FieldMap>(schema: StructSchema<Fields>): StructSchema<Fields> => ({
   ...schema,
   atomic: true,
+});
+
+/** The same struct, replaced by strategic merge patch as a whole. */
+export const replaced = <Fields extends FieldMap>(schema: StructSchema<Fields>): StructSchema<Fields> => ({
+  ...schema,
+  isReplaced: true,
 });

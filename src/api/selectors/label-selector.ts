@@ -61,17 +61,22 @@ function expressionText(key: string, operator: string, values: readonly string[]
   }
 }
 
-/** Validation errors of a label selector at `path`; an empty selector is valid here. */
-export function labelSelectorErrors(path: string, selector: LabelSelector): readonly FieldError[] {
+/**
+ * Validation errors of a label selector at `path`; an empty selector is valid here. Invalid values in expressions are
+ * accepted if the selector `old`, which it replaces, has some.
+ */
+export function labelSelectorErrors(path: string, selector: LabelSelector, old?: LabelSelector): readonly FieldError[] {
   const { matchLabels = {}, matchExpressions = [] } = selector;
+  const hadInvalid = (old?.matchExpressions ?? []).some((expression) => valueErrors('', expression).length > 0);
   return [
     ...Object.entries(matchLabels).flatMap(([key, value]) => [
       ...invalidAll(`${path}.matchLabels`, key, qualifiedNameErrors(key)),
       ...invalidAll(`${path}.matchLabels`, value, labelValueErrors(value)),
     ]),
-    ...matchExpressions.flatMap((expression, index) =>
-      expressionErrors(`${path}.matchExpressions[${index}]`, expression),
-    ),
+    ...matchExpressions.flatMap((expression, index) => {
+      const at = `${path}.matchExpressions[${index}]`;
+      return [...expressionErrors(at, expression), ...(hadInvalid ? [] : valueErrors(at, expression))];
+    }),
   ];
 }
 
@@ -93,3 +98,6 @@ function expressionErrors(path: string, { key, operator, values = [] }: Expressi
   errors.push(...invalidAll(`${path}.key`, key, qualifiedNameErrors(key)));
   return errors;
 }
+
+const valueErrors = (path: string, { values = [] }: Expression): readonly FieldError[] =>
+  values.flatMap((value, index) => invalidAll(`${path}.values[${index}]`, value, labelValueErrors(value)));

@@ -96,6 +96,7 @@ const withDescription = (schema: JsonSchema, dialect: Dialect): JsonSchema =>
 const structExtensions = (schema: StructSchema): JsonSchema => ({
   ...(schema.atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}),
   ...(schema.retainKeys ? { 'x-kubernetes-patch-strategy': 'retainKeys' } : {}),
+  ...(schema.isReplaced === true ? { 'x-kubernetes-patch-strategy': 'replace' } : {}),
 });
 
 function valueSchema(schema: Schema, dialect: Dialect): JsonSchema {

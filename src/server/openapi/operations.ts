@@ -118,11 +118,7 @@ const create = (kind: Kind, gvk: GroupVersionKind): Operation => ({
   codes: [200, 201, 202],
 });
 
-const createBelow = (
-  kind: Kind,
-  gvk: GroupVersionKind,
-  { suffix, schema }: { readonly suffix: string; readonly schema: StructSchema },
-): Operation => ({
+const createBelow = (kind: Kind, gvk: GroupVersionKind, { suffix, schema }: Place): Operation => ({
   ...create(kind, gvk),
   id: idOf(kind, 'create', suffix),
   description: `create ${suffix.toLowerCase()} of a ${kind.kind}`,
@@ -154,52 +150,61 @@ function itemOperations(kind: Kind, gvk: GroupVersionKind): readonly Operation[]
     responseSchema: kind.deleteReturns === 'object' ? kind.schema.name : `${metaV1}.Status`,
     codes: [200, 202],
   };
+  const whole = { suffix: '', schema: kind.schema };
   return [
-    ...(kind.verbs.includes('get') ? [read(kind, gvk, '')] : []),
-    ...(kind.verbs.includes('update') ? [replace(kind, gvk, '')] : []),
-    ...(kind.verbs.includes('patch') ? [patch(kind, gvk, '')] : []),
+    ...(kind.verbs.includes('get') ? [read(kind, gvk, whole)] : []),
+    ...(kind.verbs.includes('update') ? [replace(kind, gvk, whole)] : []),
+    ...(kind.verbs.includes('patch') ? [patch(kind, gvk, whole)] : []),
     ...(kind.verbs.includes('delete') ? [remove] : []),
   ];
 }
 
 function subresourceOperations(kind: Kind, { name, verbs, body = kind }: Subresource): readonly Operation[] {
   const gvk = groupVersionKind(body);
-  const suffix = capital(name);
+  const below = { suffix: capital(name), schema: body.schema };
   return [
-    ...(verbs.includes('create') ? [createBelow(kind, gvk, { suffix, schema: body.schema })] : []),
-    ...(verbs.includes('get') ? [read(kind, gvk, suffix)] : []),
-    ...(verbs.includes('update') ? [replace(kind, gvk, suffix)] : []),
-    ...(verbs.includes('patch') ? [patch(kind, gvk, suffix)] : []),
+    ...(verbs.includes('create') ? [createBelow(kind, gvk, below)] : []),
+    ...(verbs.includes('get') ? [read(kind, gvk, below)] : []),
+    ...(verbs.includes('update') ? [replace(kind, gvk, below)] : []),
+    ...(verbs.includes('patch') ? [patch(kind, gvk, below)] : []),
   ];
 }
 
-const read = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
+/** What an operation reads or writes: the object, or a subresource with the schema of its bodies. */
+interface Place {
+  readonly suffix: string;
+  readonly schema: StructSchema;
+}
+
+const describe = ({ suffix }: Pick<Place, 'suffix'>): string => (suffix === '' ? '' : `${suffix.toLowerCase()} of `);
+
+const read = (kind: Kind, gvk: GroupVersionKind, { suffix, schema }: Place): Operation => ({
   method: 'get',
   id: idOf(kind, 'read', suffix),
-  description: `read ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  description: `read ${describe({ suffix })}the specified ${kind.kind}`,
   action: 'get',
   gvk,
   parameters: [],
-  responseSchema: kind.schema.name,
+  responseSchema: schema.name,
   codes: [200],
 });
 
-const replace = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
-  ...read(kind, gvk, suffix),
+const replace = (kind: Kind, gvk: GroupVersionKind, place: Place): Operation => ({
+  ...read(kind, gvk, place),
   method: 'put',
-  id: idOf(kind, 'replace', suffix),
-  description: `replace ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  id: idOf(kind, 'replace', place.suffix),
+  description: `replace ${describe(place)}the specified ${kind.kind}`,
   action: 'put',
   parameters: writeParameters,
-  body: { schema: kind.schema.name, contentTypes: objectTypes, required: true },
+  body: { schema: place.schema.name, contentTypes: objectTypes, required: true },
   codes: [200, 201],
 });
 
-const patch = (kind: Kind, gvk: GroupVersionKind, suffix: string): Operation => ({
-  ...replace(kind, gvk, suffix),
+const patch = (kind: Kind, gvk: GroupVersionKind, place: Place): Operation => ({
+  ...replace(kind, gvk, place),
   method: 'patch',
-  id: idOf(kind, 'patch', suffix),
-  description: `partially update ${suffix === '' ? '' : `${suffix.toLowerCase()} of `}the specified ${kind.kind}`,
+  id: idOf(kind, 'patch', place.suffix),
+  description: `partially update ${describe(place)}the specified ${kind.kind}`,
   action: 'patch',
   parameters: patchParameters,
   body: { schema: `${metaV1}.Patch`, contentTypes: patchTypesOf(kind), required: true },

@@ -56,7 +56,8 @@ function directedObject({ [patchDirective]: directive, ...patch }: JsonObject): 
 }
 
 function mergeValues(original: unknown, patch: unknown, schema: Schema | undefined): unknown {
-  if (isJsonObject(original) && isJsonObject(patch)) return mergeObjects(original, patch, schema);
+  const isReplaced = schema?.type === 'struct' && schema.isReplaced === true;
+  if (isJsonObject(original) && isJsonObject(patch) && !isReplaced) return mergeObjects(original, patch, schema);
   if (isList(original) && isList(patch)) return mergeLists(original, patch, schema, mergeObjects);
   return withoutDirectives(patch);
 }

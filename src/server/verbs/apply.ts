@@ -19,6 +19,7 @@ import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { maxBodyBytes, printValue } from './body.ts';
 import { createObject } from './create.ts';
+import type { Representation } from './representation.ts';
 import { withUrlName, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
@@ -31,9 +32,17 @@ export async function applyPatch(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  {
+    request,
+    warnings,
+    representation,
+  }: {
+    readonly request: ApiRequest;
+    readonly warnings: string[];
+    readonly representation: Representation | undefined;
+  },
 ): Promise<Written> {
-  const { kind } = resource;
+  const { kind } = representation ?? resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const bytes = await request.body(maxBodyBytes);
   const sliced = context.timeSlicer.open(bytes.length);
@@ -42,12 +51,13 @@ export async function applyPatch(
   checkType(config, kind);
   const write = {
     ...clientRequest(info, { request, warnings }, options, sliced),
+    representation,
     manager: undefined, // applyConfiguration tracks the managers itself
   };
   const apply = async (live: ApiObject | undefined, work: Work): Promise<ApiObject> => {
     const applying = applyConfiguration({
       schema: kind.schema,
-      live,
+      live: live === undefined ? undefined : (representation?.of(live) ?? live),
       config,
       manager: options.fieldManager,
       force: options.force,
@@ -57,7 +67,10 @@ export async function applyPatch(
       now: timestamp(context.clock()),
     });
     const merged = await work.runSteps(applying);
-    return work.run(() => kind.applyDefaults(withUrlName(asObject(merged, config, kind), info)));
+    return work.run(() => {
+      const next = kind.applyDefaults(withUrlName(asObject(merged, config, kind), info));
+      return live === undefined ? next : (representation?.into(live, next) ?? next);
+    });
   };
   return updateObject(context, resource, write, {
     revise: apply,

@@ -1,15 +1,5 @@
-import { notFound } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
-import { negotiate } from '../negotiate/accept.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import {
-  convertedPresenter,
-  metadataPresenter,
-  protobufMetadataPresenter,
-  protobufPresenter,
-  storedPresenter,
-} from '../negotiate/presenter.ts';
-import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
@@ -17,12 +7,12 @@ import type { ApiRequest, ListReply, Reply } from '../reply.ts';
 import { methodNotAllowed, objectReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
-import { subjectOf } from '../resource.ts';
+import { scale } from '../subresources/scale.ts';
 import { create } from './create.ts';
-import { rejectDamaged } from './damaged.ts';
 import { remove, removeCollection } from './delete.ts';
 import { list } from './list.ts';
-import { parseRevision, revisionTooLarge } from './read-options.ts';
+import { presenterFor } from './presenter-for.ts';
+import { readItem } from './read-item.ts';
 import { patch } from './patch.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
@@ -33,6 +23,19 @@ interface Call {
   readonly warnings: string[];
 }
 
+type SubresourceHandler = (
+  context: ServerContext,
+  resource: Resource,
+  info: ResourceRequest,
+  call: Call,
+) => Promise<Reply>;
+
+/** The subresources with bodies of a kind of their own. */
+const subresourceHandlers = new Map<string, SubresourceHandler>([
+  ['scale', scale],
+  ['token', (context, _resource, info, call) => requestToken(context, info, call)],
+]);
+
 /** Calls the verb of a resource request and encodes its result. */
 export async function dispatchVerb(
   context: ServerContext,
@@ -41,14 +44,15 @@ export async function dispatchVerb(
   call: Call,
 ): Promise<Reply | ListReply> {
   if (context.store.isShared && isConsistent(context, info)) await context.store.sync();
-  if (info.subresource === 'token') return requestToken(context, info, call);
+  const below = subresourceHandlers.get(info.subresource);
+  if (below !== undefined) return below(context, resource, info, call);
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) call.warnings.push(deprecation);
-  const presenter = presenterFor(context, resource, info, call.request);
   const { request } = call;
+  const presenter = presenterFor(context, resource.kind, info, request);
   switch (info.verb) {
     case 'get':
-      return get(context, resource, info, presenter);
+      return objectReply(200, presenter, await readItem(context, resource, info));
     case 'list':
       return list(context, resource, info, { request, presenter });
     case 'watch':
@@ -77,45 +81,8 @@ function isConsistent({ watchCache }: ServerContext, { verb, query, subresource 
   return revision === '' ? (query.get('continue') ?? '') === '' : Number(revision) > watchCache.revision;
 }
 
-/** GET of one object, not older than `resourceVersion`. */
-async function get(
-  context: ServerContext,
-  resource: Resource,
-  info: ResourceRequest,
-  presenter: Presenter,
-): Promise<Reply> {
-  const revision = parseRevision(info.query.get('resourceVersion') ?? '') ?? 0;
-  if (!(await context.watchCache.waitForRevision(revision)))
-    throw revisionTooLarge(revision, context.watchCache.revision);
-  const item = resource.cache.get(resource.cache.key(info.namespace, info.name));
-  if (item === undefined) rejectDamaged(context, resource, info);
-  if (item === undefined) throw notFound(subjectOf(resource, info.name));
-  if (item.problem !== undefined) throw item.problem;
-  return objectReply(200, presenter, item);
-}
-
 const writtenReply = ({ item, created }: Written, presenter: Presenter): Reply =>
   objectReply(created ? 201 : 200, presenter, item);
-
-function presenterFor(
-  context: ServerContext,
-  { kind }: Resource,
-  info: ResourceRequest,
-  request: ApiRequest,
-): Presenter {
-  const isList = info.verb === 'list' || info.verb === 'deletecollection';
-  const { as, version, encoding } = negotiate(request.header('accept'), {
-    transformations: isList ? ['table', 'metadataList'] : ['table', 'metadata'],
-    protobuf: !kind.custom,
-  });
-  if (as === 'metadata' || as === 'metadataList')
-    return encoding === 'protobuf' ? protobufMetadataPresenter(version) : metadataPresenter(version);
-  if (encoding === 'protobuf') return protobufPresenter(kind);
-  const whole = kind.storage === undefined ? storedPresenter(kind) : convertedPresenter(kind, kind.storage);
-  if (as === 'object') return whole;
-  const includeObject = parseIncludeObject(info.query.get('includeObject'));
-  return tablePresenter({ kind, version, includeObject, whole, clock: context.clock });
-}
 
 /** Whether a path exists for a kind and supports the verb. */
 export type PathSupport = 'not found' | 'not allowed' | 'supported';

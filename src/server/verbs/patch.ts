@@ -20,6 +20,7 @@ import type { Resource } from '../resource.ts';
 import { applyPatch } from './apply.ts';
 import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch, withUniqueOwners } from './body.ts';
 import { typeProblem } from './body-type.ts';
+import type { Representation } from './representation.ts';
 import { withUrlName } from './update.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
@@ -93,10 +94,15 @@ export async function patch(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  {
+    request,
+    warnings,
+    representation,
+  }: { readonly request: ApiRequest; readonly warnings: string[]; readonly representation?: Representation },
 ): Promise<Written> {
   const type = mediaType(request);
-  if (type === applyType) return applyPatch(context, resource, info, { request, warnings });
+  if (type === applyType) return applyPatch(context, resource, info, { request, warnings, representation });
+  const { kind } = representation ?? resource;
   const patcher = patchers.get(type);
   if (patcher === undefined || (resource.kind.custom && type.includes('strategic'))) {
     throw unsupportedPatch(resource.kind, [...patchers.keys(), applyType]);
@@ -112,15 +118,19 @@ export async function patch(
   const problems = [...parsed.duplicates, ...unknownInOperations(body)].map(
     (problem) => patcher.problemPrefix + problem,
   );
-  const write = clientRequest(info, { request, warnings }, options, sliced);
+  const write = { ...clientRequest(info, { request, warnings }, options, sliced), representation };
   // A set, since `revise` runs again after a conflict.
   const warned = new Set<string>();
   try {
     return await updateObject(context, resource, write, {
       async revise(old, work) {
-        const patched = await patcher.apply(asJson(old), body, resource.kind, work);
+        const document = asJson(representation?.of(old) ?? old);
+        const patched = await patcher.apply(document, body, kind, work);
         const shown = (): string => patcher.print(patched, body);
-        return work.run(() => revised(resource.kind, info, { patched, shown, options, problems, warned }));
+        return work.run(() => {
+          const next = revised(kind, info, { patched, shown, options, problems, warned });
+          return representation?.into(old, next) ?? next;
+        });
       },
     });
   } finally {

@@ -1,4 +1,5 @@
 import { conflict, failure, invalid, notFound, staleObject, serverTimeout } from '../../api/errors.ts';
+import type { Subject } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -75,7 +76,7 @@ async function updateWithRetries(
     const item = resource.cache.get(key);
     if (item === undefined) {
       rejectDamaged(context, resource, request);
-      if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
+      if (revision.create === undefined) throw notFound(writtenSubject(resource, request));
       requireNamespace(context, resource, request.namespace);
       requireCreate(context, resource, request);
       return await revision.create();
@@ -84,6 +85,12 @@ async function updateWithRetries(
     if (written !== 'retry') return written;
   }
   throw serverTimeout('update', subjectOf(resource, request.name));
+}
+
+/** The subject of a 404: with the subresource if that has a body of its own, as in Kubernetes. */
+function writtenSubject(resource: Resource, { name, subresource, representation }: WriteRequest): Subject {
+  const subject = subjectOf(resource, name);
+  return representation === undefined ? subject : { ...subject, resource: `${subject.resource}/${subresource}` };
 }
 
 async function tryUpdate(
@@ -231,23 +238,23 @@ function validated(
 ): ApiObject {
   const { kind } = resource;
   const isStatus = request.subresource === 'status';
+  const isContent = request.subresource === '' || request.subresource === 'scale';
   const endpoint = limitedToSubresource(kind, request, next, old);
-  const prepared = request.subresource === '' ? kind.prepareForUpdate(endpoint, old, context.write) : endpoint;
+  const prepared = isContent ? kind.prepareForUpdate(endpoint, old, context.write) : endpoint;
   const counted = withGeneration(kind, prepared, old);
   const errors = [
     ...validateMetadataUpdate(counted.metadata, old.metadata),
     ...(isStatus ? kind.validateStatus(counted, old, context.write) : kind.validateUpdate(counted, old, context.write)),
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
-  if (request.subresource === '')
-    for (const warning of kind.warnings(counted, old, context.write)) warnings.push(warning);
+  if (isContent) for (const warning of kind.warnings(counted, old, context.write)) warnings.push(warning);
   if (isStatus) for (const warning of kind.statusWarnings(counted)) warnings.push(warning);
   return counted;
 }
 
 /** Restores what the subresource cannot change: the object keeps its status, `/status` the rest, `/finalize` all but finalizers. */
 function limitedToSubresource(kind: Kind, { subresource }: WriteRequest, next: ApiObject, old: ApiObject): ApiObject {
-  if (subresource === '') return kind.hasStatus ? withPart(next, old, 'status') : next;
+  if (subresource === '' || subresource === 'scale') return kind.hasStatus ? withPart(next, old, 'status') : next;
   if (subresource === 'finalize') return { ...withPart(old, next, 'spec'), metadata: next.metadata };
   const { managedFields } = next.metadata;
   const metadata = kind.custom

@@ -7,6 +7,7 @@ import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { readObject, withUniqueOwners } from './body.ts';
 import { createObject, namespaceMismatch } from './create.ts';
+import type { Representation } from './representation.ts';
 import { updateObject } from './update-object.ts';
 import type { Written } from './write-request.ts';
 import { clientRequest, withMetadata } from './write-request.ts';
@@ -17,16 +18,22 @@ export async function update(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  {
+    request,
+    warnings,
+    representation,
+  }: { readonly request: ApiRequest; readonly warnings: string[]; readonly representation?: Representation },
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'UpdateOptions');
-  const body = await readObject(context, request, resource.kind, options.fieldValidation);
+  const { kind } = representation ?? resource;
+  const body = await readObject(context, request, kind, options.fieldValidation);
   const sent = await body.work.run(() => withUniqueOwners(body.object, body.warnings));
   for (const warning of sent.warnings) warnings.push(warning);
-  const write = clientRequest(info, { request, warnings }, options, body.work);
-  const next = await body.work.run(() => resource.kind.applyDefaults(withUrlName(sent.object, info)));
+  const write = { ...clientRequest(info, { request, warnings }, options, body.work), representation };
+  const next = await body.work.run(() => kind.applyDefaults(withUrlName(sent.object, info)));
   return updateObject(context, resource, write, {
     revise: (old) => {
+      if (representation !== undefined) return representation.into(old, next);
       checkUid(resource, next, old.metadata.uid);
       return next;
     },

@@ -7,11 +7,12 @@ import type { ApiRequest, User } from '../reply.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
+import type { Representation } from './representation.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf } from './write-options.ts';
 
 /** The subresource through which an object is written; '' is the object itself. */
-export type Subresource = '' | 'status' | 'finalize';
+export type Subresource = '' | 'status' | 'finalize' | 'scale';
 
 /** The parameters of a write, for all verbs. */
 export interface WriteRequest {
@@ -23,6 +24,8 @@ export interface WriteRequest {
   readonly dryRun: boolean;
   /** The manager of the fields that are set; undefined if `metadata.managedFields` is already set. */
   readonly manager: string | undefined;
+  /** What the client wrote instead of the object itself, if anything. */
+  readonly representation?: Representation | undefined;
   /** Collects warnings for the client. */
   readonly warnings: string[];
   /** Runs the stages of the write. */
@@ -54,7 +57,7 @@ export const clientRequest = (
 
 /** The subresource of a request, if it writes the object itself. */
 const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
-  subresource === 'status' || subresource === 'finalize' ? subresource : '';
+  subresource === 'status' || subresource === 'finalize' || subresource === 'scale' ? subresource : '';
 
 const sentOptions = (query: URLSearchParams): SentOptions => ({
   ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),

@@ -39,6 +39,10 @@ export interface WorkloadNames {
   readonly templateOf: string;
 }
 
+/** The selector of a workload in its scale; empty for none. */
+export const workloadSelector = ({ spec: { selector } }: Workload): string =>
+  selector === undefined || requirementsOf(selector)?.length === 0 ? '' : selectorText(selector);
+
 /** Validation errors of the selector and the template of a workload. */
 export function workloadErrors({ spec }: Workload, names: WorkloadNames): readonly FieldError[] {
   return [...selectorErrors(spec, names), ...matchErrors(spec), ...templateErrors(spec, names)];

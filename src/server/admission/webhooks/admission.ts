@@ -12,7 +12,10 @@ export interface Change {
 }
 
 /** The request behind a write. */
-export type WriteSource = Pick<WriteRequest, 'user' | 'subresource' | 'dryRun' | 'warnings' | 'sent'>;
+export type WriteSource = Pick<
+  WriteRequest,
+  'user' | 'subresource' | 'representation' | 'dryRun' | 'warnings' | 'sent'
+>;
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
@@ -24,10 +27,13 @@ const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE:
 export function callWebhooks(
   { plugins, webhooks }: ServerContext,
   { kind }: Resource,
-  { user, subresource, dryRun, warnings, sent }: WriteSource,
+  { user, subresource, representation, dryRun, warnings, sent }: WriteSource,
   change: Change,
 ): Promise<void> | undefined {
   if (webhooks.isIdle || user === undefined || !plugins.has('ValidatingAdmissionWebhook')) return undefined;
   const options = { kind: optionsKinds[change.operation], apiVersion: 'meta.k8s.io/v1' };
-  return webhooks.admit({ ...change, kind, subresource, user, dryRun, options: { ...sent?.(), ...options } }, warnings);
+  return webhooks.admit(
+    { ...change, kind, subresource, representation, user, dryRun, options: { ...sent?.(), ...options } },
+    warnings,
+  );
 }

@@ -2,6 +2,7 @@ import type { Kind } from '../../../api/kind.ts';
 import { kinds } from '../../../api/kinds/registry.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { User } from '../../reply.ts';
+import type { Representation } from '../../verbs/representation.ts';
 
 /** A write that is ready to be committed, as webhooks see it: the `attributes` of Kubernetes' admission. */
 export interface AdmissionAttributes {
@@ -9,6 +10,8 @@ export interface AdmissionAttributes {
   /** In the version of the request. */
   readonly kind: Kind;
   readonly subresource: string;
+  /** What a subresource shows instead of the object. */
+  readonly representation?: Representation | undefined;
   /** The new object; undefined for a deletion. */
   readonly object: ApiObject | undefined;
   /** The existing object; undefined for a creation. */

@@ -1,6 +1,6 @@
 // AdmissionReview: the request, the response, and the errors that follow from it.
 import type { Kind } from '../../../api/kind.ts';
-import { apiVersionOf } from '../../../api/kind.ts';
+import { apiVersionOf, groupVersionKind } from '../../../api/kind.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
@@ -20,22 +20,28 @@ export function reviewOf(
   attributes: AdmissionAttributes,
   { kind, version, uid }: { readonly kind: Kind; readonly version: ReviewVersion; readonly uid: string },
 ): object {
-  const { operation, subresource, object, old, user, dryRun, options } = attributes;
+  const { operation, subresource, representation, object, old, user, dryRun, options } = attributes;
   const { name = '', namespace = '' } = reviewedObject(attributes).metadata;
   const reviewedNamespace = attributes.kind === namespaceKind ? name : namespace;
+  const shown = representation?.kind ?? kind;
+  const requested = representation?.kind ?? attributes.kind;
   const reviewed = (each: ApiObject | undefined): object | null =>
     each === undefined
       ? null
-      : { ...converted(each, attributes.kind, kind), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+      : {
+          ...(representation?.of(each) ?? converted(each, attributes.kind, kind)),
+          kind: shown.kind,
+          apiVersion: apiVersionOf(shown),
+        };
   return {
     kind: 'AdmissionReview',
     apiVersion: `${group}/${version}`,
     request: {
       uid,
-      kind: { group: kind.group, version: kind.version, kind: kind.kind },
+      kind: groupVersionKind(shown),
       resource: resourceOf(kind),
       ...(subresource === '' ? {} : { subResource: subresource }),
-      requestKind: { group: attributes.kind.group, version: attributes.kind.version, kind: attributes.kind.kind },
+      requestKind: groupVersionKind(requested),
       requestResource: resourceOf(attributes.kind),
       ...(subresource === '' ? {} : { requestSubResource: subresource }),
       ...(name === '' ? {} : { name }),

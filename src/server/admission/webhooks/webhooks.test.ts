@@ -130,6 +130,34 @@ suite('a webhook', () => {
     assert.equal(object.apiVersion, 'multicluster.x-k8s.io/v1alpha1');
   });
 
+  test('receives the Scale that a write of the subresource changes', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    const rule = { operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale'] };
+    await configure(server, settings(webhook, { rules: [rule] }));
+    const template = { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
+    const spec = { replicas: 1, selector: { matchLabels: { app: 'a' } }, template };
+    const deployments = '/apis/apps/v1/namespaces/default/deployments';
+    await server.ask('POST', deployments, { body: { metadata: { name: 'a' }, spec } });
+    await server.ask('PATCH', `${deployments}/a/scale`, {
+      type: 'application/merge-patch+json',
+      body: { spec: { replicas: 3 } },
+    });
+    const [{ kind, resource, subResource, object, oldObject }] = webhook.requests;
+    assert.deepEqual(
+      [kind, resource, subResource],
+      [
+        { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        { group: 'apps', version: 'v1', resource: 'deployments' },
+        'scale',
+      ],
+    );
+    assert.deepEqual(
+      [object.kind, object.spec.replicas, oldObject.kind, oldObject.spec.replicas],
+      ['Scale', 3, 'Scale', 1],
+    );
+  });
+
   test('never receives webhook configurations or writes of the server itself', async () => {
     await using webhook = await startWebhook(() => ({ allowed: false }));
     await using server = await testServer();

@@ -2,6 +2,7 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
+import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import {
   containerColumns,
   negativeErrors,
@@ -10,6 +11,7 @@ import {
   selectorColumn,
   templateDefaults,
   workloadErrors,
+  workloadSelector,
   amountErrors,
   amountOf,
 } from '../workload.ts';
@@ -26,6 +28,8 @@ export const deploymentKind = defineKind<Deployment>({
   namespaced: true,
   schema: deployment,
   hasStatus: true,
+  subresources: [scaleSubresource],
+  scaleSelector: workloadSelector,
   generation: 'spec',
   withoutController: 'no Pods are created',
   columns: [

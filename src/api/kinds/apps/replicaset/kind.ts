@@ -10,10 +10,12 @@ import {
   selectorColumn,
   templateDefaults,
   workloadErrors,
+  workloadSelector,
 } from '../workload.ts';
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
+import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 
 const apps = 'io.k8s.api.apps.v1';
 
@@ -52,6 +54,8 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   namespaced: true,
   schema: replicaSet,
   hasStatus: true,
+  subresources: [scaleSubresource],
+  scaleSelector: workloadSelector,
   generation: 'spec',
   withoutController: 'no Pods are created',
   selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },

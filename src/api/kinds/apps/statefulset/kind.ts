@@ -3,9 +3,10 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidAll, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
+import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import { dnsLabelErrors, labelName } from '../../../names.ts';
 import type { PodTemplateSpec } from '../../core/pod/schema.ts';
-import { containerColumns, negativeErrors, templateDefaults, workloadErrors } from '../workload.ts';
+import { containerColumns, negativeErrors, templateDefaults, workloadErrors, workloadSelector } from '../workload.ts';
 import type { StatefulSet } from './schema.ts';
 import { statefulSet } from './schema.ts';
 
@@ -21,6 +22,8 @@ export const statefulSetKind = defineKind<StatefulSet>({
   namespaced: true,
   schema: statefulSet,
   hasStatus: true,
+  subresources: [scaleSubresource],
+  scaleSelector: workloadSelector,
   generation: 'spec',
   withoutController: 'no Pods are created',
   columns: [

@@ -13,6 +13,7 @@ import {
   templateDefaults,
   workloadConditions,
 } from '../../apps/workload.ts';
+import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import type { PodTemplateSpec } from '../pod/schema.ts';
 import { podTemplateSpec } from '../pod/spec.ts';
 import { podTemplateErrors } from '../pod/validate.ts';
@@ -56,6 +57,8 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   namespaced: true,
   schema: replicationController,
   hasStatus: true,
+  subresources: [scaleSubresource],
+  scaleSelector: ({ spec: { selector } }) => (isEmpty(selector) ? '' : labelsText(selector)),
   generation: 'spec',
   deletion: { orphansByDefault: true },
   selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
