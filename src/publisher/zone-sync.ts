@@ -5,9 +5,9 @@ import type { Clock } from '../client/clock.ts';
 import type { DeletionLimiter } from '../client/deletion-limiter.ts';
 import type { Outcome } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
+import { compare } from './compare.ts';
 import type { NameChange, ZoneInput, ZonePlan } from './plan/changes.ts';
-import { planZone } from './plan/changes.ts';
-import type { DesiredSet, ObjectRefusal } from './plan/desired.ts';
+import type { DesiredSet, ObjectRefusal, WantedSets } from './plan/desired.ts';
 import { hasSameValues, printSet } from './plan/record-set.ts';
 import type { PublisherMetrics } from './metrics.ts';
 import type { PublisherOptions } from './options.ts';
@@ -45,7 +45,7 @@ export class ZoneSync {
   readonly #rejected = new Map<Name, Rejected>();
   #problem: string | undefined;
   /** What was to exist in the last sync without an error. */
-  #synced: ReadonlyMap<Name, readonly DesiredSet[]> = new Map();
+  #synced: WantedSets = new Map();
   /** The plan that a dry run has logged. */
   #logged = '';
 
@@ -122,8 +122,7 @@ export class ZoneSync {
 
   async #plan(signal: AbortSignal): Promise<ZonePlan> {
     const { zone, provider, wanted, registry, policy, metrics } = this.#options;
-    const content = await provider.read(zone, signal);
-    const plan = planZone({ ...wanted(), zone, content, registry, policy });
+    const { content, plan } = await compare(provider, { ...wanted(), zone, registry, policy }, signal);
     metrics.planned(zone, content, plan);
     return plan;
   }

@@ -1,5 +1,5 @@
 // BIND and Knot with a zone that a TSIG key may change and transfer.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -84,6 +84,17 @@ export class PrimaryServer implements AsyncDisposable {
   /** The zone file, which may be older than the zone. */
   zoneFile(): Promise<string> {
     return readFile(join(this.#folder, 'example.org.zone'), 'utf8');
+  }
+
+  /** Restarts with the records of another file in the zone. */
+  async include(path: string): Promise<void> {
+    await appendFile(join(this.#folder, 'example.org.zone'), `$INCLUDE ${path}\n`);
+    await this.restart();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
   }
 
   async start(keys: readonly Key[] = this.#keys): Promise<void> {

@@ -33,7 +33,12 @@ export interface PublisherStand extends AsyncDisposable {
   readonly events: (service: string) => Promise<readonly string[]>;
 }
 
-export async function startStand(maker: Maker): Promise<PublisherStand> {
+/** Where the publisher writes: a provider with its flags. Left out: the server of the stand. */
+export interface StandOptions {
+  readonly provider?: readonly string[];
+}
+
+export async function startStand(maker: Maker, { provider }: StandOptions = {}): Promise<PublisherStand> {
   await using stack = new AsyncDisposableStack();
   const [primary, server, folder] = await Promise.all([
     PrimaryServer.start(maker).then((each) => stack.use(each)),
@@ -62,16 +67,8 @@ export async function startStand(maker: Maker): Promise<PublisherStand> {
     return out;
   };
   const { address, port } = primary.place;
-  const common = [
-    '--kubeconfig',
-    kubeconfig,
-    '--zone',
-    zone,
-    '--server',
-    `${address}:${port}`,
-    '--tsig-key-file',
-    keyPath,
-  ];
+  const updates = ['--zone', zone, '--server', `${address}:${port}`, '--tsig-key-file', keyPath];
+  const common = ['--kubeconfig', kubeconfig, ...(provider ?? updates)];
   const own = stack.move();
   const answers: PublisherStand['answers'] = async (name, type) =>
     (await dig(primary.place, `${name}.${zone}`, type)).answer;

@@ -1,8 +1,8 @@
 import { Informers } from '../../client/informers.ts';
 import { systemClock } from '../../client/clock.ts';
 import { setTimeout } from '../../machine/timers.ts';
+import { compare } from '../../publisher/compare.ts';
 import type { PlanOptions } from '../../publisher/options.ts';
-import { planZone } from '../../publisher/plan/changes.ts';
 import type { NameChange } from '../../publisher/plan/changes.ts';
 import type { ObjectRefusal } from '../../publisher/plan/desired.ts';
 import { desired } from '../../publisher/plan/desired.ts';
@@ -48,14 +48,8 @@ export async function printPlan(
     const rows: Row[] = [];
     const conflicts: ObjectRefusal[] = [...wanted.refusals];
     for (const zone of zones) {
-      const content = await provider.read(zone, late.signal);
-      const { changes, refusals } = planZone({
-        ...options,
-        zone,
-        wanted: wanted.zones.get(zone) ?? new Map(),
-        kept: wanted.kept,
-        content,
-      });
+      const input = { ...options, zone, wanted: wanted.zones.get(zone) ?? new Map(), kept: wanted.kept };
+      const { changes, refusals } = (await compare(provider, input, late.signal)).plan;
       rows.push(...changes.flatMap((change) => rowsOf(zone, change)));
       conflicts.push(...refusals);
     }

@@ -12,27 +12,46 @@ import { isIP } from 'node:net';
 import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, readFlags } from '../options/flags.ts';
-import { oneOf, parsePort } from '../options/values.ts';
+import { nonEmpty, oneOf, parsePort } from '../options/values.ts';
 
-const providers = ['rfc2136'] as const;
+const providers = ['rfc2136', 'file'] as const;
 type ProviderName = (typeof providers)[number];
 
+const rfc2136Flags: readonly Flag[] = grouped('DNS servers', [
+  {
+    name: 'server',
+    value: 'IP[:PORT]',
+    description: 'primary server of the zones; given several times, the next is used when one fails',
+    repeatable: true,
+  },
+  {
+    name: 'tsig-key-file',
+    value: 'FILE',
+    description: 'key that signs updates and transfers, as tsig-keygen prints it; read again when it changes',
+  },
+]);
+
+const fileFlags: readonly Flag[] = grouped('Zone files', [
+  {
+    name: 'zone-directory',
+    value: 'DIR',
+    description: 'directory of the files NAME.zone that are written, for DNS servers that include them',
+  },
+]);
+
+/** The flags that only one provider has. */
+const flagsOf: Readonly<Record<ProviderName, readonly Flag[]>> = { rfc2136: rfc2136Flags, file: fileFlags };
+
 export const providerFlags: readonly Flag[] = [
-  { name: 'provider', value: 'NAME', description: 'where records are written', choices: providers, default: 'rfc2136' },
+  {
+    name: 'provider',
+    value: 'NAME',
+    description: 'where records are written: DNS servers (RFC 2136), or zone files',
+    choices: providers,
+    default: 'rfc2136',
+  },
   { name: 'zone', value: 'NAME', description: 'zone to publish in, such as example.org', repeatable: true },
-  ...grouped('DNS servers', [
-    {
-      name: 'server',
-      value: 'IP[:PORT]',
-      description: 'primary server of the zones; given several times, the next is used when one fails',
-      repeatable: true,
-    },
-    {
-      name: 'tsig-key-file',
-      value: 'FILE',
-      description: 'key that signs updates and transfers, as tsig-keygen prints it; read again when it changes',
-    },
-  ]),
+  ...Object.values(flagsOf).flat(),
 ];
 
 /** Opens a provider. */
@@ -44,10 +63,28 @@ export type LoadProvider = () => Promise<OpenProvider>;
 /** Reads the flags of the provider. */
 export function readProvider(settings: Settings): LoadProvider {
   const name = readFlag<ProviderName>(settings, 'provider', oneOf(providers), 'rfc2136');
+  for (const other of providers) {
+    const stray = other === name ? undefined : flagsOf[other].find((flag) => settings.has(flag.name));
+    if (stray !== undefined) throw new UsageError(`--${stray.name} requires --provider ${other}`);
+  }
   switch (name) {
     case 'rfc2136':
       return rfc2136(settings);
+    case 'file':
+      return file(settings);
   }
+}
+
+function file(settings: Settings): LoadProvider {
+  const zones = readZones(settings);
+  const odd = zones.find((zone) => !/^[a-z0-9_-][a-z0-9._-]*$/.test(zone));
+  if (odd !== undefined) throw new UsageError(`--zone ${odd} cannot be the name of a file`);
+  const directory = readFlag(settings, 'zone-directory', nonEmpty('a directory'), '');
+  if (directory === '') throw new UsageError('no directory for zone files: pass --zone-directory DIR');
+  return async () => {
+    const { FileProvider } = await import('../../publisher/providers/file/provider.ts');
+    return () => new FileProvider({ zones, directory });
+  };
 }
 
 function rfc2136(settings: Settings): LoadProvider {

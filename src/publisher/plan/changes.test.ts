@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Claim } from './claim.ts';
 import type { Policy, ZonePlan } from './changes.ts';
-import { planZone } from './changes.ts';
+import { contentAfter, planZone } from './changes.ts';
 import { desired } from './desired.ts';
 import type { RecordSet, ZoneContent } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
@@ -63,17 +63,12 @@ const changes = ({ changes: all }: ZonePlan): readonly string[] =>
     )
     .toSorted();
 
-/** The content of a zone after a plan. */
-function applied(content: ZoneContent, { changes: all }: ZonePlan): string {
-  const sets = new Map([...content.values()].flat().map((set) => [`${set.name} ${set.type}`, set]));
-  for (const { before, after } of all.flatMap((each) => each.changes)) {
-    if (before !== undefined) sets.delete(`${before.name} ${before.type}`);
-    if (after !== undefined) sets.set(`${after.name} ${after.type}`, after);
-  }
-  return [...sets.values()]
+/** The content of a zone after a plan, as lines. */
+const applied = (content: ZoneContent, { changes: all }: ZonePlan): string =>
+  [...contentAfter(content, all).values()]
+    .flat()
     .flatMap(({ name, ttl, type, values }) => values.map((value) => `${name} ${ttl} ${type} ${value}`))
     .join('\n');
-}
 
 const shop = 'shop.example.org 60 A 192.0.2.1';
 const wantsShop = claim(setsOf(shop));

@@ -1,7 +1,7 @@
 // Desired sets × the content of a zone × who owns it → changes.
 import type { Name } from '../../dnswire/data.ts';
 import { parentOf } from '../../dnswire/name.ts';
-import type { DesiredSet, ObjectRefusal } from './desired.ts';
+import type { DesiredSet, ObjectRefusal, WantedSets } from './desired.ts';
 import type { PublishedType, RecordSet, ZoneContent } from './record-set.ts';
 import { hasSameValues, publishedTypes, recordSet } from './record-set.ts';
 import type { Ownership, RegistryOptions } from './registry.ts';
@@ -44,7 +44,7 @@ export interface ZonePlan {
 
 export interface ZoneInput {
   readonly zone: Name;
-  readonly wanted: ReadonlyMap<Name, readonly DesiredSet[]>;
+  readonly wanted: WantedSets;
   /** Objects whose sets stay as they are. */
   readonly kept: ReadonlySet<string>;
   readonly content: ZoneContent;
@@ -271,4 +271,19 @@ class Planner {
 
 function count(counts: Map<string, number>, type: string): void {
   counts.set(type, (counts.get(type) ?? 0) + 1);
+}
+
+/** The content of a zone after changes. */
+export function contentAfter(content: ZoneContent, changes: readonly NameChange[]): ZoneContent {
+  const after = new Map(content);
+  for (const { before, after: next } of changes.flatMap((each) => each.changes)) {
+    const changed = next ?? before;
+    if (changed === undefined || before === next) continue;
+    const { name, type } = changed;
+    const others = (after.get(name) ?? []).filter((set) => set.type !== type);
+    const sets = next === undefined ? others : [...others, next];
+    if (sets.length > 0) after.set(name, sets);
+    else after.delete(name);
+  }
+  return after;
 }

@@ -23,10 +23,13 @@ export interface ObjectRefusal extends Refusal {
   readonly resource: string;
 }
 
+/** What is to exist in a zone: name → its sets. */
+export type WantedSets = ReadonlyMap<Name, readonly DesiredSet[]>;
+
 /** What is to exist. */
 export interface Desired {
-  /** Zone → name → its sets. */
-  readonly zones: ReadonlyMap<Name, ReadonlyMap<Name, readonly DesiredSet[]>>;
+  /** Zone → its sets. */
+  readonly zones: ReadonlyMap<Name, WantedSets>;
   readonly refusals: readonly ObjectRefusal[];
   /** Objects as registry records name them: sets of these stay as they are. */
   readonly kept: ReadonlySet<string>;

@@ -1,6 +1,7 @@
 import type { Name } from '../../dnswire/data.ts';
 import type { NameChange } from '../plan/changes.ts';
-import type { RecordSet, ZoneContent } from '../plan/record-set.ts';
+import type { WantedSets } from '../plan/desired.ts';
+import type { ZoneContent } from '../plan/record-set.ts';
 
 /** A change that was not applied. */
 export interface Failure {
@@ -21,14 +22,8 @@ export interface Provider extends AsyncDisposable {
   read(zone: Name, signal: AbortSignal): Promise<ZoneContent>;
   /** Applies changes to the content that was read last. Returns those that failed; all others are applied. */
   apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]>;
-  /** How the provider would store a set, where it differs. */
-  readonly adjust?: (sets: readonly AdjustableSet[], signal: AbortSignal) => Promise<readonly RecordSet[]>;
-}
-
-/** A set with the settings for webhook providers. */
-export interface AdjustableSet {
-  readonly set: RecordSet;
-  readonly properties: Readonly<Record<string, string>>;
+  /** The sets as the provider would store them, where that differs. */
+  readonly adjust?: (wanted: WantedSets, signal: AbortSignal) => Promise<WantedSets>;
 }
 
 /** The provider cannot be used at the moment: a sentence for people, with what to do. */

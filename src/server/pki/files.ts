@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { codeOf, messageOf } from '../../api/error-message.ts';
+import { replaceFile } from '../../machine/replace-file.ts';
 import type { KeyPair } from './issue.ts';
 
 /** Only the owner may read these files. */
@@ -58,13 +58,9 @@ export async function rejectForeignOwner(path: string): Promise<void> {
 
 /** Replaces a file atomically, so that readers and crashes see the old content or the new. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    await writeAndSync(temporary, content);
-    await rename(temporary, path);
-    await syncDirectory(dirname(path));
+    await replaceFile(path, content, fileMode);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined); // the first error is the one to report
     throw writeError(path, error);
   }
 }
@@ -91,26 +87,6 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-async function writeAndSync(path: string, content: string): Promise<void> {
-  const file = await open(path, 'wx', fileMode);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** A rename is durable when its directory is synced. */
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }
 
