@@ -33,7 +33,7 @@ function fairlead(args: readonly string[], node = process.execPath): Run {
   return { child, done };
 }
 
-/** Waits until `state.json` says that it is ready, or fails with what the process printed. */
+/** Waits until `state.json` reports ready, or fails with the output of the process. */
 async function ready(
   run: Run,
   directory: string,
@@ -55,7 +55,7 @@ describe('fairlead as a process', () => {
   after(() => rm(parent, { recursive: true, force: true }));
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`up says where things are, holds its directory, and ${signal} ends it with 0`, async () => {
+    test(`up prints its addresses, locks its directory, and exits with 0 after ${signal}`, async () => {
       const directory = join(parent, signal);
       const args = ['up', '--data-dir', directory, '--port-base', '0', '--cluster', 'one'];
       const run = fairlead(args);
@@ -81,7 +81,7 @@ describe('fairlead as a process', () => {
     });
   }
 
-  test('a taken port is named', async () => {
+  test('up names a port that is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const address = taken.address();
@@ -98,7 +98,7 @@ describe('fairlead as a process', () => {
   });
 
   const linuxOnly = { skip: process.platform !== 'linux' && 'only Linux answers on all of 127.0.0.0/8' };
-  test('a server on all addresses tells clients the one it advertises', linuxOnly, async () => {
+  test('a server on all addresses publishes its advertised address', linuxOnly, async () => {
     const directory = join(parent, 'advertised');
     const flags = ['--data-dir', directory, '--secure-port', '0', '--store', 'memory'];
     const run = fairlead(['server', ...flags, '--bind-address', '0.0.0.0', '--advertise-address', '127.0.0.2']);
@@ -119,11 +119,11 @@ describe('fairlead as a process', () => {
     assert.match((await run.done).out, /^ {2}fairlead {2}https:\/\/127\.0\.0\.2:/m);
   });
 
-  test('a removed data directory ends it with 1', async () => {
+  test('up exits with 1 when its data directory is removed', async () => {
     const directory = join(parent, 'removed');
     const run = fairlead(['server', '--data-dir', directory, '--secure-port', '0', '--store', 'memory']);
     await ready(run, directory);
-    // It may be writing into the directory, which then has to be emptied again.
+    // The process may still write into the directory
     await rm(directory, { recursive: true, force: true, maxRetries: 10 });
     const { code, err } = await run.done;
     assert.equal(code, 1);
@@ -133,7 +133,7 @@ describe('fairlead as a process', () => {
   const oldNode = '/usr/bin/node';
   const isOld = existsSync(oldNode) && !process.execPath.startsWith(oldNode);
   test(
-    'an older Node hands over, signals and exit code included',
+    "an older Node runs the command with the project's Node, with signals and exit code",
     { skip: !isOld && 'no second Node here' },
     async () => {
       assert.match((await fairlead(['version'], oldNode).done).out, /^fairlead /);

@@ -28,7 +28,7 @@ _fairlead`,
 complete -C "$argv[1]" | string replace -r '\\t.*' ''`,
 } as const;
 
-/** Bash replaces only what is behind "=". */
+/** Bash replaces only the text after "=". */
 const cases: readonly (readonly [line: string, want: readonly string[], inBash?: readonly string[]])[] = [
   ['fairlead m', ['mcs', 'multicluster']],
   ['fairlead mcs st', ['status']],

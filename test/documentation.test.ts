@@ -1,4 +1,4 @@
-// Runs every console block of README.md and docs/ and compares what is printed, so that the documentation stays true.
+// Runs every console block of README.md and docs/ and compares its output with the page.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -14,14 +14,14 @@ import { root } from './harness/process.ts';
 import type { Step } from './harness/transcript.ts';
 import { fill, parseStories, tidy } from './harness/transcript.ts';
 
-/** How long a command that only reads is repeated until it prints what the page shows. */
+/** How long a read-only command is repeated until it prints the text of the page. */
 const soonMs = 60_000;
 const skip = unless(whyNotNobody()) || unlessInstalled('bash', 'curl', 'dig');
 
 const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).toSorted()];
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-/** Output that differs between runs, and what stands for it in the comparison. */
+/** Output that differs between runs, and its placeholder in the comparison. */
 const changing: readonly (readonly [RegExp, string])[] = [
   [/ready in [\d.]+ m?s/g, 'ready in TIME'],
   [/\b127\.(\d+)\.\d+\.\d+\b(?!\/)/g, '127.$1.X.Y'],
@@ -39,13 +39,13 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/\b\d+ days left/g, 'N days left'],
   [/(?<= )[\w-]{43}(?=[ ;])/g, 'KEY'],
   [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, 'UID'],
-  // Since 1.34 kubectl prints the namespace of what it deleted.
+  // Since 1.34 kubectl prints the namespace of a deleted object.
   [/ deleted from \S+ namespace$/gm, ' deleted'],
 ];
 const normalize = (text: string): string =>
   tidy(changing.reduce((normal, [pattern, name]) => normal.replaceAll(pattern, name), text));
 
-/** Commands that only read. */
+/** Read-only commands. */
 const reads =
   /^(?:dig|curl|grep|kubectl (?:-{1,2}\S+[ =]\S+ )*(?:get|describe|auth)|npx fairlead (?:mcs (?!join|leave)|dns query|proxy routes))\b/;
 
@@ -60,7 +60,7 @@ async function play(checkout: Checkout, step: Step): Promise<void> {
   }
 }
 
-/** The test of its own that runs a page, if it has one. */
+/** The separate test that runs a page, if there is one. */
 const ownTest = (page: string): string | undefined => /^<!-- run by (\S+) -->$/m.exec(textOf(page))?.[1];
 
 for (const page of pages.filter((each) => ownTest(each) === undefined)) {
@@ -84,7 +84,7 @@ for (const page of pages.filter((each) => ownTest(each) === undefined)) {
   });
 }
 
-test('every command in the documentation is run by a test, or listed with what it needs in docs/README.md', () => {
+test('every command in the documentation is run by a test, or docs/README.md lists what it needs', () => {
   const unmarked: string[] = [];
   const needs: string[] = [];
   for (const page of pages) {
@@ -129,7 +129,7 @@ test('every link in the documentation leads to a file, and its anchor to a headi
   assert.deepEqual(broken, []);
 });
 
-test('the metrics are those of a running cluster', { skip }, async () => {
+test('the metrics page matches a running cluster', { skip }, async () => {
   assert.equal(
     withoutLabels(textOf('docs/reference/metrics.md')),
     withoutLabels(await withMetrics()),

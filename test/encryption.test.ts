@@ -1,4 +1,4 @@
-// Runs docs/how-to/encrypt-secrets.md: writes its configurations to the file and runs its commands.
+// Runs docs/how-to/encrypt-secrets.md: writes its configurations to files and runs its commands.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -27,14 +27,14 @@ async function blocks(): Promise<readonly Block[]> {
   }));
 }
 
-/** Bytes of files under a folder. */
+/** The bytes of all files under a folder. */
 async function filesOf(folder: string): Promise<ReadonlyMap<string, Buffer>> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path)] as const)));
 }
 
-test('the how-to of encryption at rest works, and no file of the server has a password in it', async () => {
+test('the how-to for encryption at rest works, and no file of the server contains a password', async () => {
   await using folder = await temporaryDirectory();
   const [kubectl] = await findKubectls();
   const programs = join(folder.path, 'programs');

@@ -1,4 +1,4 @@
-// The dashboards and alerts in deploy/monitoring, against the metrics of a running cluster.
+// Checks the dashboards and alerts in deploy/monitoring against the metrics of a running cluster.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ interface Rule {
 const { groups } = load(readFileSync(rulesPath, 'utf8')) as { readonly groups: readonly { rules: readonly Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-/** What shows an expression → the expression. */
+/** Title of a panel or alert → its expression. */
 const queries: ReadonlyMap<string, string> = new Map([
   ...rules.map(({ alert, expr }) => [alert, expr] as const),
   ...Array.from(dashboardFiles).flatMap(([path, text]) =>
@@ -39,7 +39,7 @@ interface DashboardFile {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
 }
 
-/** What Prometheus adds to every sample, and to those of buckets. */
+/** Labels that Prometheus adds to every sample, and to buckets. */
 const targetLabels = ['job', 'instance', 'le'];
 const ofHistogram = /_(?:bucket|sum|count)$/;
 const token = /"[^"]*"|\[[^\]]*\]|[A-Za-z_]\w*|[\d.]+|[{}()]|[^\s\w"[\]{}()]+/g;
@@ -49,7 +49,7 @@ interface UsedMetric {
   readonly name: string;
   /** Labels that are matched. */
   readonly labels: readonly string[];
-  /** The function that is called with it. */
+  /** The function that is applied to it. */
   readonly call: string;
 }
 

@@ -1,4 +1,4 @@
-// Runs the stories: what is in their console blocks is typed, and what they say must be printed.
+// Runs the stories: executes their console blocks and compares the output.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Session } from './harness/session.ts';
 import type { Story } from './harness/transcript.ts';
 import { fill, parseCommand, parseStories, printResult } from './harness/transcript.ts';
 
-/** How long something may take that is true soon. */
+/** The deadline of steps that are repeated. */
 const soonMs = 60_000;
 
 const folder = join(import.meta.dirname, 'stories');

@@ -1,4 +1,4 @@
-// What kubectl waits for: a second command makes it happen while the first is under way.
+// Commands of kubectl that wait: a second command causes the awaited change meanwhile.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -41,10 +41,10 @@ for (const kubectl of await findKubectls()) {
       );
     });
 
-    test('get -w -l prints what comes to match and what no longer does', async () => {
+    test('get -w -l prints objects that start or stop matching', async () => {
       await must('create configmap flips');
       using watch = session.startKubectl(parseWords('get cm -l shown=yes -w --output-watch-events --no-headers'));
-      // Nothing matches yet, so nothing tells when the watch has begun: try until it does.
+      // No object matches yet, so nothing shows that the watch has started: repeat until it has.
       for (let count = 0; !watch.printed.includes('ADDED'); count++) {
         assert.ok(count < 100, 'the watch never began');
         await must('label cm flips shown=no --overwrite');
@@ -54,7 +54,7 @@ for (const kubectl of await findKubectls()) {
       await watch.prints(/^DELETED +flips/m);
     });
 
-    test('delete waits until the finalizer is released', async () => {
+    test('delete waits until the finalizer is removed', async () => {
       await must('create configmap held');
       await must(`patch cm held --type=merge -p '{"metadata":{"finalizers":["example.org/hold"]}}'`);
       using deletion = session.startKubectl(['delete', 'cm', 'held']);
@@ -64,7 +64,7 @@ for (const kubectl of await findKubectls()) {
       assert.equal((await deletion.ended).code, 0);
     });
 
-    test('wait --for=jsonpath ends when the value comes', async () => {
+    test('wait --for=jsonpath ends when the field has the value', async () => {
       await must('create configmap waited --from-literal=a=1');
       using wait = session.startKubectl(parseWords('wait cm/waited --for=jsonpath={.data.a}=2 --timeout=30s'));
       await must(`patch cm waited --type=merge -p '{"data":{"a":"2"}}'`);
@@ -73,14 +73,14 @@ for (const kubectl of await findKubectls()) {
     });
 
     const isOld = !isSince(kubectl.version, '1.31');
-    test('wait --for=create ends when the object comes', { skip: isOld && 'since kubectl 1.31' }, async () => {
+    test('wait --for=create ends when the object is created', { skip: isOld && 'since kubectl 1.31' }, async () => {
       using wait = session.startKubectl(parseWords('wait cm/born --for=create --timeout=30s'));
       await must('create configmap born');
       const { out, code } = await wait.ended;
       assert.deepEqual({ out, code }, { out: 'configmap/born condition met\n', code: 0 });
     });
 
-    test('nothing that was acknowledged is lost when the process is killed', async () => {
+    test('no acknowledged write is lost when the process is killed', async () => {
       await must('create configmap kept --from-literal=a=1');
       const revision = await must('get cm kept -o jsonpath={.metadata.resourceVersion}');
       using watch = session.startKubectl(parseWords('get cm kept -w --no-headers'));

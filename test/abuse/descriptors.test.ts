@@ -1,5 +1,5 @@
-// Few descriptors (`ulimit -n`) and clients that take as many as they can: the process stays, those it serves are served,
-// and everything works again afterwards.
+// Tests servers with few descriptors (`ulimit -n`) against clients that use as many as they can: the process keeps running, existing
+// clients are served, and everything works again afterwards.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import type { Credentials } from '../harness/server.ts';
 import { credentialsIn } from '../harness/server.ts';
 import { Flood } from './flood.ts';
 
-/** What one cluster needs, as docs/reference/access.md says. */
+/** The descriptors that one cluster needs, as documented in docs/reference/access.md. */
 const needed = 296;
 const command = ['up', '--cluster', 'east', '--parts', 'server,dns,proxy', '--store', 'memory', '--log-level', 'error'];
 const withDescriptors = (count: number): { readonly within: readonly string[] } => ({
@@ -22,7 +22,7 @@ const withDescriptors = (count: number): { readonly within: readonly string[] } 
 });
 
 for (const count of [100, 200, needed - 1]) {
-  test(`does not start with ${count} descriptors, and says how many it needs`, async () => {
+  test(`does not start with ${count} descriptors, and reports how many it needs`, async () => {
     await using data = await temporaryDirectory();
     await assert.rejects(
       startFairlead(data.path, command, withDescriptors(count)),
@@ -63,7 +63,7 @@ for (const count of [needed, 600, 1500]) {
     let fairlead: Fairlead;
     let ports: Ports;
     let credentials: Credentials;
-    /** A client that was there before. */
+    /** A client that connects before the attack. */
     let client: Connection;
     const seen: string[] = [];
     /** Service → its address. */
@@ -90,7 +90,7 @@ for (const count of [needed, 600, 1500]) {
       assert.equal(status, 201, JSON.stringify(body).slice(0, 500));
       return body;
     };
-    /** Makes a Service in front of a port of the Pod. */
+    /** Creates a Service for a port of the Pod. */
     const serve = async (name: string, protocol: string, port: number): Promise<void> => {
       await post(slices('default'), sliceOf('default', name, [{ name: '', port, protocol }]));
       const spec = { ports: [{ port: 8000, protocol }] };
@@ -102,26 +102,29 @@ for (const count of [needed, 600, 1500]) {
       return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
     };
 
-    /** The client that was there before is served, and so is its watch. */
+    /** Checks that the first client and its watch are served. */
     const servesBefore = async (): Promise<void> => {
       assert.equal((await client.ask('GET', '/readyz')).status, 200);
       const { metadata } = await post('/api/v1/namespaces/default/configmaps', { metadata: { generateName: 'seen-' } });
-      await until('the watch has it', () => seen.includes(metadata.name));
+      await until('the watch has the Service', () => seen.includes(metadata.name));
       for (const origin of ['timer', 'exception', 'rejection']) {
         const name = `fairlead_uncaught_errors_total\\{origin="${origin}"\\}`;
         assert.equal(await metric(name), 0, fairlead.process.err);
       }
     };
 
-    /** New clients of the API, of DNS and of Services are served, sooner or later. */
+    /** Checks that new clients of the API, of DNS and of Services are served after a while. */
     const servesEverybody = async (): Promise<void> => {
       await servesBefore();
       await until('a new client is served', async () => {
         using another = new Connection(ports.api, credentials);
         return (await another.ask('GET', '/readyz').catch(() => undefined))?.status === 200;
       });
-      await until('TCP arrives', async () => (await ask(echo.get('tcp') ?? '', { at: 8000 })) === 'pod\nhi');
-      await until('UDP arrives', async () => {
+      await until(
+        'TCP connections are routed',
+        async () => (await ask(echo.get('tcp') ?? '', { at: 8000 })) === 'pod\nhi',
+      );
+      await until('UDP datagrams are routed', async () => {
         await using udp = await udpClient(echo.get('udp') ?? '', 8000);
         return (await udp.ask('1')) === 'pod 1';
       });
@@ -159,7 +162,7 @@ for (const count of [needed, 600, 1500]) {
       const connections = Array.from({ length: 40 }, () => new Connection(ports.api, credentials));
       const watches = connections.flatMap((connection) =>
         Array.from({ length: 40 }, () => {
-          // What does not get a place is refused, which is the point.
+          // Requests over the limit are rejected, as intended
           return connection.watch('/api/v1/services?watch=true', () => undefined);
         }),
       );
@@ -169,7 +172,7 @@ for (const count of [needed, 600, 1500]) {
       await servesEverybody();
     });
 
-    test('serves a part of a Service of 6,000 ports, says so, and serves a Service that is created later', async () => {
+    test('routes a part of a Service of 6,000 ports, reports the rest, and routes a Service that is created later', async () => {
       await post('/api/v1/namespaces', { metadata: { name: 'greedy' } });
       const all = Array.from({ length: 6000 }, (_, index) => ({ name: `p${index}`, port: 10_000 + index }));
       for (let at = 0; at < all.length; at += 100) {
@@ -177,7 +180,7 @@ for (const count of [needed, 600, 1500]) {
         await post(slices('greedy'), sliceOf('greedy', 'big', ports));
       }
       await post('/api/v1/namespaces/greedy/services', serviceOf('greedy', 'big', { ports: all }));
-      await until('an Event says what is not served', async () => {
+      await until('an Event reports the ports that are not routed', async () => {
         const { body } = await client.ask('GET', '/api/v1/namespaces/greedy/events');
         return body.items.some(
           ({ reason, message }: { reason: string; message: string }) =>
@@ -198,7 +201,7 @@ for (const count of [needed, 600, 1500]) {
   });
 }
 
-/** Asks for a name of the cluster over a connection of its own. */
+/** Queries a name of the cluster over a new connection. */
 async function resolvesOverTcp(port: number): Promise<boolean> {
   const labels = ['kubernetes', 'default', 'svc', 'cluster', 'local'];
   const name = Buffer.concat([...labels.map((label) => Buffer.from(`\0${label}`)), Buffer.from([0])]);

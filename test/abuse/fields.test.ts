@@ -8,10 +8,10 @@ import { FairleadServer } from '../harness/server.ts';
 
 const services = '/api/v1/namespaces/default/services';
 
-/** A place in an object: names of fields, and 0 for the first item of a list. */
+/** A path in an object: names of fields, and 0 for the first item of a list. */
 type Path = readonly (string | 0)[];
 
-/** Every field of a schema, to the depth that managedFields and the like end at. */
+/** Every field of a schema, down to a fixed depth. */
 function pathsOf(schema: Schema, path: Path = []): Path[] {
   if (schema.type === 'list') return [path, ...pathsOf(schema.items, [...path, 0])];
   if (schema.type === 'map') return [path, ...pathsOf(schema.values, [...path, 'key'])];
@@ -54,7 +54,7 @@ describe('wrong values in every field of a Service', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  test('each is refused with a Status or makes a valid Service', async (context) => {
+  test('each is rejected with a Status, or the result is a valid Service', async (context) => {
     using connection = new Connection(server.port, await server.credentials());
     const paths = pathsOf(service).filter((path) => path.length > 0);
     assert.ok(paths.length > 80, `only ${paths.length} fields`);
@@ -68,7 +68,7 @@ describe('wrong values in every field of a Service', () => {
         assert.equal((await connection.ask('DELETE', `${services}/${name}`)).status, 200, where);
         return;
       }
-      // A revision in a new object is a bare 500 in Kubernetes too.
+      // As in Kubernetes, a resourceVersion in a new object is a 500 without details.
       const isKnown = status === 500 && String(body.message).startsWith('resourceVersion should not be set');
       assert.ok(isKnown || [400, 422].includes(status), `${status} ${where}`);
       assert.deepEqual({ kind: body.kind, code: body.code }, { kind: 'Status', code: status }, where);

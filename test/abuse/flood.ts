@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 
-/** Sockets of a flood, all closed at once. */
+/** The sockets of a flood, all closed at once. */
 export class Flood implements Disposable {
   readonly #sockets: (Socket | UdpSocket)[] = [];
 
-  /** Opens connections, a few hundred at a time, and resolves when each was tried. What was refused is no matter. */
+  /** Opens connections, a few hundred at a time, and resolves when each was attempted. Rejected connections are ignored. */
   async tcp(count: number, host: string, port: number, first: string | Buffer = ''): Promise<void> {
     for (let at = 0; at < count; at += 200) {
       const group = Array.from({ length: Math.min(200, count - at) }, () => connect({ host, port }));

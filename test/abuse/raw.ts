@@ -3,15 +3,15 @@ import type { TLSSocket } from 'node:tls';
 
 import type { Credentials } from '../harness/server.ts';
 
-/** What came back over a socket before it was closed or fell silent. */
+/** The bytes received on a socket before it was closed or became idle. */
 export interface RawAnswer {
-  /** Of the first answer; 0: none came. */
+  /** The status of the first response; 0: there was none. */
   readonly status: number;
   readonly text: string;
   readonly isClosed: boolean;
 }
 
-/** Opens a TLS connection that speaks HTTP/1.1, as an administrator unless told otherwise. */
+/** Opens a TLS connection for HTTP/1.1, as administrator by default. */
 export function openSocket(port: number, credentials: Partial<Credentials>): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, ...credentials, ALPNProtocols: ['http/1.1'] }, () => {
@@ -23,7 +23,7 @@ export function openSocket(port: number, credentials: Partial<Credentials>): Pro
   });
 }
 
-/** Sends bytes and collects what comes back, until the server closes or `isDone` says that this is all. */
+/** Sends bytes and collects the response until the server closes the connection or `isDone` returns true. */
 export async function exchange(
   socket: TLSSocket,
   bytes: string | Buffer,
@@ -47,7 +47,7 @@ export async function exchange(
   return answer;
 }
 
-/** One whole answer with a length is here. */
+/** Whether the text contains a complete response with a Content-Length. */
 export function isComplete(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   const length = /^content-length: (\d+)/im.exec(text)?.[1];

@@ -14,9 +14,9 @@ const mebibyte = 1024 * 1024;
 interface Bad {
   readonly name: string;
   readonly send: string | Buffer;
-  /** 0: the connection is closed without an answer. */
+  /** 0: the connection is closed without a response. */
   readonly status: readonly number[];
-  /** Without a client certificate, which would be credentials enough. */
+  /** Without a client certificate, which would authenticate the request. */
   readonly isStranger?: true;
 }
 
@@ -94,17 +94,17 @@ const cases: readonly Bad[] = [
     status: [400],
   },
   {
-    name: 'chunks that are not',
+    name: 'malformed chunks',
     send: request(`POST ${services}`, ['Transfer-Encoding: xchunked'], `0\r\n\r\n${smuggled}`),
     status: [400, 415, 501],
   },
   {
-    name: 'a chunk of bad length',
+    name: 'a chunk with an invalid length',
     send: request(`POST ${services}`, ['Transfer-Encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n'),
     status: [400],
   },
   {
-    name: 'a header folded over lines',
+    name: 'a folded header',
     send: request('GET /version', ['X-A: a', ' Transfer-Encoding: chunked']),
     status: [200, 400],
   },
@@ -137,7 +137,7 @@ const cases: readonly Bad[] = [
     isStranger: true,
   },
   {
-    name: 'credentials that are no token',
+    name: 'an Authorization header without a token',
     send: request('GET /api', [`Authorization: Basic ${'A'.repeat(2000)}`]),
     status: [401, 403],
     isStranger: true,
@@ -154,7 +154,7 @@ const cases: readonly Bad[] = [
   },
 ];
 
-describe('a server under fire', () => {
+describe('malformed requests to a server', () => {
   let server: FairleadServer;
   let credentials: Credentials;
   before(async () => {
@@ -163,7 +163,7 @@ describe('a server under fire', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  /** It answers, it is the same process, and it has not grown without bound. */
+  /** Checks that the server answers, was not restarted, and uses bounded memory. */
   const checkUnharmed = async (): Promise<void> => {
     using connection = new Connection(server.port, credentials);
     assert.deepEqual(await connection.ask('GET', '/readyz'), { status: 200, body: 'ok' });
@@ -190,7 +190,7 @@ describe('a server under fire', () => {
     });
   }
 
-  test('garbage and plain HTTP on the TLS port', async () => {
+  test('rejects garbage and plain HTTP on the TLS port', async () => {
     for (const bytes of ['GET / HTTP/1.1\r\n\r\n', Buffer.alloc(1000, 0x16), '\x16\x03\x01\xff\xff\x01', '']) {
       const socket = connectPlain(server.port, '127.0.0.1');
       socket.on('error', () => undefined);
@@ -202,7 +202,7 @@ describe('a server under fire', () => {
     await checkUnharmed();
   });
 
-  test('2,000 connections that come and go', async () => {
+  test('accepts 2,000 connections that open and close', async () => {
     for (let round = 0; round < 20; round++) {
       const sockets = Array.from({ length: 100 }, () => connectPlain(server.port, '127.0.0.1'));
       for (const [index, socket] of sockets.entries()) {
@@ -215,7 +215,7 @@ describe('a server under fire', () => {
     await checkUnharmed();
   });
 
-  test('300 clients that are in no hurry do not keep others waiting', async () => {
+  test('300 slow clients do not delay others', async () => {
     const slow = await Promise.all(
       Array.from({ length: 300 }, async (_, index) => {
         const socket = await openSocket(server.port, credentials);
@@ -226,13 +226,13 @@ describe('a server under fire', () => {
     );
     const started = performance.now();
     await checkUnharmed();
-    // Slow ones are let go after 20 s; nobody is to wait for that.
+    // Slow clients are disconnected after 20 s; other clients must not wait for that
     assert.ok(performance.now() - started < 15_000);
     for (const socket of slow) socket.destroy();
     await checkUnharmed();
   });
 
-  test('bodies that are never finished', async () => {
+  test('drops requests whose bodies never end', async () => {
     for (let count = 0; count < 50; count++) {
       const socket = await openSocket(server.port, credentials);
       socket.write(`${request(`POST ${services}`, ['Content-Length: 100000'])}{"metadata":{"name":"half"`);

@@ -12,7 +12,7 @@ const configMaps = '/api/v1/namespaces/default/configmaps';
 const mebibyte = 1024 * 1024;
 const events = Number(process.env['FAIRLEAD_ABUSE_EVENTS'] ?? 50_000);
 
-describe('clients that watch badly', () => {
+describe('misbehaving watch clients', () => {
   let server: FairleadServer;
   let credentials: Credentials;
   before(async () => {
@@ -30,11 +30,11 @@ describe('clients that watch badly', () => {
 
   const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
     for (const end = Date.now() + 30_000; !(await holds()); await delay(20)) {
-      assert.ok(Date.now() < end, `waited in vain: ${what}`);
+      assert.ok(Date.now() < end, `timed out waiting until ${what}`);
     }
   };
 
-  test('1,000 watches that are opened and abandoned leave nothing behind', async () => {
+  test('releases the resources of 1,000 abandoned watches', async () => {
     const before = await server.residentBytes();
     for (let round = 0; round < 4; round++) {
       const connections = Array.from({ length: 2 }, () => new Connection(server.port, credentials));
@@ -43,16 +43,16 @@ describe('clients that watch badly', () => {
       }
       const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(server.port, credentials)));
       for (const socket of sockets) socket.write(`GET ${configMaps}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      await until('all watch', async () => (await watches()) >= 250);
+      await until('all watches are open', async () => (await watches()) >= 250);
       for (const connection of connections) connection[Symbol.dispose]();
       for (const socket of sockets) socket.destroy();
-      await until('none watches', async () => (await watches()) === 0);
+      await until('all watches are closed', async () => (await watches()) === 0);
     }
     const grown = (await server.residentBytes()) - before;
-    assert.ok(grown < 200 * mebibyte, `it grew by ${Math.round(grown / mebibyte)} MiB`);
+    assert.ok(grown < 200 * mebibyte, `memory grew by ${Math.round(grown / mebibyte)} MiB`);
   });
 
-  test(`a client that does not read is cut off, and others see all of ${events} events`, async (context) => {
+  test(`disconnects a client that does not read, and delivers all ${events} events to others`, async (context) => {
     using writer = new Connection(server.port, credentials);
     using reader = new Connection(server.port, credentials);
     const { body: list } = await writer.ask('GET', configMaps);
@@ -71,7 +71,7 @@ describe('clients that watch badly', () => {
       seen++;
     };
     const watch = reader.watch(`${configMaps}?${query}`, onEvent);
-    await until('both watch', async () => (await watches()) === 2);
+    await until('both watches are open', async () => (await watches()) === 2);
 
     let highest = 0;
     const text = 'x'.repeat(1000);
@@ -86,10 +86,10 @@ describe('clients that watch badly', () => {
       }
     };
     await Promise.all(Array.from({ length: 32 }, (_, index) => write(`m${index}`)));
-    await until('the reader has everything', async () => seen >= written);
+    await until('the reader has all events', async () => seen >= written);
     assert.equal(seen, written);
     assert.ok(isInOrder, 'in order');
-    await until('only the reader watches', async () => (await watches()) === 1);
+    await until('only the watch of the reader is open', async () => (await watches()) === 1);
     assert.ok(highest < 600 * mebibyte, `the server grew to ${Math.round(highest / mebibyte)} MiB`);
     watch.close();
 
@@ -98,7 +98,7 @@ describe('clients that watch badly', () => {
     const closed = new Promise((resolve) => idle.on('close', resolve));
     idle.resume();
     await closed;
-    assert.ok(received < events * 1000, 'it got a part of it');
+    assert.ok(received < events * 1000, 'the slow client received only a part');
     context.diagnostic(
       `${written} events; at most ${Math.round(highest / mebibyte)} MiB; the idle client got ${received} bytes`,
     );

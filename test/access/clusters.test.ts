@@ -1,4 +1,4 @@
-// Several clusters of one data directory, each with a certificate authority of its own, over real connections.
+// Tests several clusters of one data directory, each with its own certificate authority, over real connections.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ interface Kubeconfig {
 
 const decoded = (text = ''): string => Buffer.from(text, 'base64').toString();
 
-/** The way to each cluster of a kubeconfig, in order. */
+/** The access to each cluster of a kubeconfig, in order. */
 async function accessIn(
   kubeconfig: string,
 ): Promise<readonly { readonly url: string; readonly ca: string; readonly pair: KeyPair }[]> {
@@ -42,7 +42,7 @@ async function accessIn(
   });
 }
 
-/** How a server answers a client; rejects if the client does not trust the server. */
+/** The status of the response; rejects if the client does not trust the server. */
 async function statusOf(url: string, ca: string, pair: KeyPair): Promise<number | undefined> {
   const [response] = (await once(get(`${url}/api/v1/namespaces`, { ca, ...pair, agent: false }), 'response')) as [
     IncomingMessage,
@@ -54,7 +54,7 @@ async function statusOf(url: string, ca: string, pair: KeyPair): Promise<number 
 const fairlead = (server: Fairlead, ...args: string[]): Promise<Result> =>
   run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args, '--data-dir', server.directory]);
 
-/** East and west, after a start. */
+/** The clusters east and west of a started server. */
 async function both(
   server: Fairlead,
 ): Promise<[Awaited<ReturnType<typeof accessIn>>[number], Awaited<ReturnType<typeof accessIn>>[number]]> {
@@ -64,17 +64,17 @@ async function both(
 }
 
 describe('clusters of one data directory', () => {
-  test('do not accept certificates of each other', async () => {
+  test('reject certificates of each other', async () => {
     await using folder = await temporaryDirectory();
     await using server = await startFairlead(join(folder.path, 'data'), flags);
     const [east, west] = await both(server);
     for (const { url, ca, pair } of [east, west]) assert.equal(await statusOf(url, ca, pair), 200);
     assert.equal(await statusOf(west.url, west.ca, east.pair), 401);
     assert.equal(await statusOf(east.url, east.ca, west.pair), 401);
-    await assert.rejects(statusOf(west.url, east.ca, west.pair), 'nor do their clients trust the other server');
+    await assert.rejects(statusOf(west.url, east.ca, west.pair), 'clients of east trust the server of west');
   });
 
-  test('give a user a context and a certificate for each, or for one', async () => {
+  test('issue a context and a certificate per cluster, or for one cluster', async () => {
     const [kubectl] = await findKubectls();
     await using folder = await temporaryDirectory();
     await using server = await startFairlead(join(folder.path, 'data'), flags);
@@ -94,14 +94,14 @@ describe('clusters of one data directory', () => {
   });
 });
 
-describe('a data directory of a release in which clusters shared an authority', () => {
-  test('is converted, also when the start is killed; kubeconfigs from before work until --finish', async () => {
+describe('a data directory of a release with one authority for all clusters', () => {
+  test('is converted, also after a kill during the start; earlier kubeconfigs work until --finish', async () => {
     await using folder = await temporaryDirectory();
     const directory = join(folder.path, 'data');
     const { ca, alice } = await writeShared(join(directory, 'pki'), ['east', 'west']);
     for (const afterMs of [100, 200, 300, 400, 600]) {
       const start = new FairleadProcess([...flags, '--data-dir', directory, '--port-base', '0']);
-      await delay(afterMs); // wherever it is by then
+      await delay(afterMs); // any moment of the conversion
       await start.stop('SIGKILL');
     }
     await using server = await startFairlead(directory, flags);
@@ -112,11 +112,15 @@ describe('a data directory of a release in which clusters shared an authority', 
     assert.equal(users.code, 0, users.err);
     assert.match(early.out, /east\/ca-previous +CN=fairlead-ca +\S+ +still trusted/);
     assert.equal(await statusOf(west.url, west.ca, east.pair), 401);
-    // Servers send the links to their clients, so everybody has them.
+    // Servers send the cross-signed certificates to clients, so they are public.
     const link = await readFile(join(directory, 'pki', 'east', 'ca-cross.crt'), 'utf8');
     const linked = { ...east.pair, cert: `${east.pair.cert}\n${link}` };
     assert.equal(await statusOf(east.url, east.ca, linked), 200);
-    assert.equal(await statusOf(west.url, west.ca, linked), 401, 'a link does not make it valid at the other one');
+    assert.equal(
+      await statusOf(west.url, west.ca, linked),
+      401,
+      'a cross-signed certificate is not valid for the other cluster',
+    );
 
     const finished = await fairlead(server, 'ca', 'rotate', '--finish');
     assert.equal(finished.code, 0, finished.err);
@@ -130,7 +134,7 @@ describe('a data directory of a release in which clusters shared an authority', 
     assert.match(again.err, /no rotation is in progress/);
   });
 
-  test('is not touched by other commands, and damaged ones are an error', async () => {
+  test('is not changed by other commands, and a damaged one is an error', async () => {
     await using folder = await temporaryDirectory();
     const directory = join(folder.path, 'data');
     await writeShared(join(directory, 'pki'), ['east', 'west']);

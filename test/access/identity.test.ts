@@ -1,4 +1,4 @@
-// Who somebody is, seen by an unmodified kubectl against a whole process.
+// Tests authentication with an unmodified kubectl against a running process.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ for (const { path: program, version } of await findKubectls()) {
       run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args, '--data-dir', server.directory], {
         cwd: folder,
       });
-    /** A kubeconfig of nobody: what is known of the cluster, and no user. */
+    /** A kubeconfig with the cluster and without a user. */
     const nobody = async (): Promise<string> => {
       const config = JSON.parse(await readFile(server.kubeconfig, 'utf8')) as Record<string, unknown>;
       const file = join(folder, 'nobody');
@@ -58,20 +58,20 @@ for (const { path: program, version } of await findKubectls()) {
       return (JSON.parse(out) as { status: { userInfo: User } }).status.userInfo;
     };
 
-    /** How many authorities Pods are told of. */
+    /** The number of authorities that are published to Pods. */
     const publishedCount = async (): Promise<number> => {
       const pem = await must(['get', 'configmap', 'kube-root-ca.crt', '-o', 'jsonpath={.data.ca\\.crt}']);
       return pem.split('BEGIN CERTIFICATE').length - 1;
     };
 
-    test('the administrator comes by certificate', async () => {
+    test('authenticates the administrator by certificate', async () => {
       const { username, groups, extra = {} } = await whoami();
       assert.equal(username, 'kubernetes-admin');
       assert.deepEqual(groups, ['system:masters', 'system:authenticated']);
       assert.match(extra['authentication.kubernetes.io/credential-id']?.[0] ?? '', /^X509SHA256=[0-9a-f]{64}$/);
     });
 
-    test('--token: a static one, and a wrong one', async () => {
+    test('accepts a static --token, and rejects a wrong one', async () => {
       const robot = await whoami(['--token', 'secret'], await nobody());
       assert.deepEqual(robot, { username: 'robot', uid: '7', groups: ['machines', 'tools', 'system:authenticated'] });
       const { err, code } = await kubectl(['get', 'services', '--token', 'wrong'], await nobody());
@@ -79,7 +79,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.match(err, /You must be logged in to the server|Unauthorized/);
     });
 
-    test('create token, and --token with it', async () => {
+    test('accepts a token of create token as --token', async () => {
       await must(['create', 'serviceaccount', 'cart']);
       const token = (await must(['create', 'token', 'cart', '--duration', '10m'])).trim();
       const user = await whoami(['--token', token], await nobody());
@@ -108,7 +108,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.match(short.err, /may not specify a duration less than 10 minutes/);
     });
 
-    test('--as, --as-group, --as-uid', async () => {
+    test('impersonates with --as, --as-group and --as-uid', async () => {
       const as = ['--as', 'bob', '--as-group', 'cooks', '--as-group', 'bakers', '--as-uid', '42'];
       assert.deepEqual(await whoami(as), {
         username: 'bob',
@@ -126,7 +126,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.match(robot.err, /User "robot" cannot impersonate resource "users" in API group "" at the cluster scope/);
     });
 
-    test('user add: a person with rights of their own, while the server runs', async () => {
+    test('user add: creates a user with its own rights while the server runs', async () => {
       const made = await fairlead('user', 'add', 'alice', '--group', 'developers');
       assert.equal(made.code, 0, made.err);
       const alice = join(folder, 'alice.kubeconfig');
@@ -137,7 +137,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.equal((await kubectl(['get', 'secrets'], alice)).code, 1);
     });
 
-    test('ca rotate: nobody is cut off until --finish, and nothing restarts', async () => {
+    test('ca rotate: existing credentials work until --finish, and nothing restarts', async () => {
       const [alice, nora] = [join(folder, 'alice.kubeconfig'), join(folder, 'nora.kubeconfig')];
       const token = (await must(['create', 'token', 'default'])).trim();
       const before = await readFile(server.kubeconfig, 'utf8');
@@ -160,7 +160,7 @@ for (const { path: program, version } of await findKubectls()) {
       await eventually('only the new authority is published', async () => (await publishedCount()) === 1);
     });
 
-    test('ca rotate --tokens: old tokens stay good, new ones have a new key, also after a restart', async () => {
+    test('ca rotate --tokens: old tokens remain valid, new ones are signed by a new key, also after a restart', async () => {
       const old = (await must(['create', 'token', 'default'])).trim();
       assert.equal((await fairlead('ca', 'rotate', '--tokens')).code, 0);
       const next = (await must(['create', 'token', 'default'])).trim();

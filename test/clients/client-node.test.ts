@@ -91,7 +91,11 @@ describe('the official JavaScript client', () => {
     const created = await discovery.createNamespacedEndpointSlice({ namespace, body: slice });
     assert.equal(created.ports?.[0]?.protocol, 'TCP');
     const replaced = await discovery.replaceNamespacedEndpointSlice({ namespace, name: 'web-1', body: created });
-    assert.equal(replaced.metadata?.resourceVersion, created.metadata?.resourceVersion, 'no change, no write');
+    assert.equal(
+      replaced.metadata?.resourceVersion,
+      created.metadata?.resourceVersion,
+      'an update without changes is not written',
+    );
 
     const networking = config.makeApiClient(NetworkingV1Api);
     const path = { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } };
@@ -103,7 +107,7 @@ describe('the official JavaScript client', () => {
       ['web'],
     );
     const deleted = await networking.deleteCollectionNamespacedIngress({ namespace });
-    assert.equal(deleted.status, undefined); // a list of what went, not a Status
+    assert.equal(deleted.status, undefined); // the response is a list of the deleted objects, not a Status
     assert.equal((await networking.listNamespacedIngress({ namespace })).items.length, 0);
   });
 

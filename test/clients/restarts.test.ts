@@ -49,7 +49,7 @@ class Followed {
   async #again(): Promise<void> {
     if (this.#isStopped) return;
     this.restarts++;
-    await delay(50); // the server is being started
+    await delay(50); // the server is starting
     if (!this.#isStopped) await this.#informer.start();
   }
 
@@ -98,7 +98,7 @@ test(`informers of the official client stay consistent over ${seconds} s of rest
     for (const end = Date.now() + 60_000; seen().at(-1) !== happened.at(-1) && Date.now() < end;) await delay(10);
     await one.stop();
     assert.deepEqual(one.problems, []);
-    assert.deepEqual(seen(), happened, 'every event came once and in order');
+    assert.deepEqual(seen(), happened, 'the informer delivered every event once and in order');
     const { body } = await connection.ask('GET', one.collection);
     assert.deepEqual(one.cached, (body.items as TestObject[]).map(labelOf).toSorted());
     events += happened.length;
@@ -135,7 +135,7 @@ async function writeUntil(signal: AbortSignal, server: FairleadServer): Promise<
   return acknowledged;
 }
 
-/** Some writes fail after a restart: a created object may exist already, a deleted one may not. */
+/** After a restart a repeated write can fail: the object exists already, or is deleted already. */
 function requestFor(count: number): { method: string; path: string; body?: unknown; type?: string } {
   const resource = count % 3 === 0 ? 'configmaps' : 'services';
   const collection = `/api/v1/namespaces/${namespace}/${resource}`;

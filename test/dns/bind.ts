@@ -9,10 +9,10 @@ import type { Place } from './clients.ts';
 import { dig } from './clients.ts';
 import { until } from './stands.ts';
 
-/** A BIND that answers. */
+/** A running BIND. */
 export interface Bind extends AsyncDisposable {
   readonly place: Place;
-  /** What it has logged. */
+  /** The log of BIND. */
   readonly log: () => string;
 }
 
@@ -21,12 +21,12 @@ export interface BindOptions {
   readonly zones: string;
   /** Name → text. */
   readonly files?: Readonly<Record<string, string>>;
-  /** A name that it answers once it is ready. */
+  /** A name that BIND answers once it is ready. */
   readonly probe: string;
   readonly port?: number;
 }
 
-/** Starts BIND on 127.0.0.1, with a folder of its own. */
+/** Starts BIND on 127.0.0.1 with a temporary folder. */
 export async function startBind({ zones, files = {}, probe, port }: BindOptions): Promise<Bind> {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-bind-'));
   const place = { address: '127.0.0.1', port: port ?? (await freePort()) };
@@ -39,14 +39,14 @@ export async function startBind({ zones, files = {}, probe, port }: BindOptions)
     controls {};
     ${zones}`;
   await Promise.all(Object.entries({ ...files, config }).map(([name, text]) => writeFile(join(folder, name), text)));
-  // It logs to stderr, which is joined to what is printed.
+  // BIND logs to stderr, which is part of the printed text
   const running = start('sh', ['-c', `exec ${find('named')} -g -n 1 -c config 2>&1`], { cwd: folder });
   const bind: Bind = {
     place,
     log: () => running.printed,
     async [Symbol.asyncDispose]() {
       running[Symbol.dispose]();
-      await running.ended.catch(() => undefined); // ended by us
+      await running.ended.catch(() => undefined); // terminated by this function
       await rm(folder, { recursive: true });
     },
   };
@@ -62,7 +62,7 @@ export async function startBind({ zones, files = {}, probe, port }: BindOptions)
   }
 }
 
-/** The world outside the cluster. */
+/** A zone outside the cluster. */
 export const exampleOrg = `
 $ORIGIN example.org.
 $TTL 300
@@ -77,7 +77,7 @@ rebind IN A   127.0.0.1
 router IN A   192.168.0.1
 `;
 
-/** Starts a BIND that has example.org. */
+/** Starts a BIND that serves example.org. */
 export const startOutside = (): Promise<Bind> =>
   startBind({
     zones: 'zone "example.org" { type primary; file "zone"; };',

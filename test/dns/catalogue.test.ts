@@ -1,4 +1,4 @@
-// Every row of the record catalogue, asked by real clients of `fairlead up` and of `fairlead dns` alone.
+// Tests every row of the record catalogue with real clients, against `fairlead up` and `fairlead dns`.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -13,7 +13,7 @@ import { applyFile, startAlone, startUp } from './stands.ts';
 
 const zone = 'svc.cluster.local';
 
-/** `name type` → what a client must get: records, NODATA, or a code with the records before it. */
+/** `name type` → the expected result: records, NODATA, or a response code after the records before it. */
 type Row = readonly [what: string, question: string, want: readonly string[]];
 
 const rows: readonly Row[] = [
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
   ['a search list that was added', `www.example.org.shop.${zone} A`, ['NXDOMAIN']],
 ];
 
-/** What only programs that show aliases can tell. */
+/** Rows that only clients that print CNAME records can check. */
 const aliases: readonly Row[] = [
   ['row 9, EXT-1 in the cluster', `inside.shop.${zone} A`, ['A 10.96.1.1', `CNAME web.shop.${zone}.`]],
   ['EXT-1 in the cluster, AAAA', `inside.shop.${zone} AAAA`, ['AAAA fd00:96::1:1', `CNAME web.shop.${zone}.`]],
@@ -111,7 +111,7 @@ const aliases: readonly Row[] = [
   ['EXT-1 outside, AAAA', `outside.shop.${zone} AAAA`, ['AAAA 2001:db8::1', 'CNAME www.example.org.']],
   ['EXT-1 outside, TXT', `outside.shop.${zone} TXT`, ['CNAME www.example.org.', 'TXT "the world"']],
   [
-    'EXT-1 through the cluster to the outside',
+    'EXT-1 a name in the cluster with a target outside',
     `chain.shop.${zone} A`,
     ['A 192.0.2.1', `CNAME outside.shop.${zone}.`, 'CNAME www.example.org.'],
   ],
@@ -127,7 +127,7 @@ const questionOf = ([, text]: Row): Question => {
   return { name, type };
 };
 
-/** One text, so that all that differs is seen at once. */
+/** One text, so that a failure shows all differences. */
 const print = (table: readonly Row[], got: readonly (readonly string[])[]): string =>
   table.map(([what], index) => [what, ...(got[index] ?? [])].join('\n    ')).join('\n');
 const wanted = (table: readonly Row[]): string =>
@@ -169,7 +169,7 @@ for (const [name, start] of Object.entries(stands)) {
             assert.match(flags, /qr aa rd ra/, what);
             const isNegative = /^(NODATA|NXDOMAIN)$/.test(rows[index]?.[2][0] ?? '');
             assert.equal(authority.length, isNegative ? 1 : 0, what);
-            if (isNegative) assert.match(authority[0] ?? '', /^SOA .* 5$/, 'denials are short');
+            if (isNegative) assert.match(authority[0] ?? '', /^SOA .* 5$/, 'negative answers have a short TTL');
           }
         });
       }
@@ -180,12 +180,12 @@ for (const [name, start] of Object.entries(stands)) {
       assert.equal(print(rows, got), wanted(rows));
     });
 
-    test('an SRV comes with the addresses of its targets', async () => {
+    test('an SRV reply contains the addresses of its targets', async () => {
       const { additional } = await dig(stand.dns, `_pg._tcp.db.shop.${zone}`, 'SRV');
       assert.deepEqual(additional, ['A 10.1.0.1', 'A 10.1.0.2', 'AAAA fd00:1::', 'AAAA fd00:1::1']);
     });
 
-    test('case is kept, EDNS is answered, cookies are ours', async () => {
+    test('preserves case, answers EDNS, and returns its own cookies', async () => {
       const mixed = await dig(stand.dns, `wEb.ShOp.sVc.cLuStEr.LoCaL`);
       assert.match(mixed.text, /^wEb\.ShOp\.sVc\.cLuStEr\.LoCaL\.\s/m);
       assert.match(mixed.text, /COOKIE: [0-9a-f]{16}01000000[0-9a-f]{24} \(good\)/);
@@ -204,14 +204,14 @@ for (const [name, start] of Object.entries(stands)) {
       assert.match(transfer.out, /Transfer failed/);
     });
 
-    test('SRV-12 a metric tells of SRV names that were chosen', async () => {
+    test('SRV-12 a metric counts SRV names that were set by srvServiceName', async () => {
       const text = await stand.metrics();
       assert.match(text, /^fairlead_dns_srv_service_name_ports\{by="field"\} 4$/m);
       assert.match(text, /^fairlead_dns_srv_service_name_ports\{by="annotation"\} 2$/m);
       assert.match(text, /^coredns_dns_responses_total\{.*rcode="NXDOMAIN".*\} [1-9]/m);
     });
 
-    test('nothing was refused: the role has what the server reads', () => {
+    test('the role of the server grants everything that it reads', () => {
       assert.doesNotMatch(stand.process.err, /forbidden|"level":(?:50|60)/i);
     });
   });

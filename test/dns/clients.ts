@@ -1,10 +1,10 @@
-// dig, kdig and Node's own resolver, and what they got.
+// Queries with dig, kdig and Node's resolver, and their results.
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 
 import { run } from '../harness/command.ts';
 
-/** Where a DNS server answers. */
+/** The address of a DNS server. */
 export interface Place {
   readonly address: string;
   readonly port: number;
@@ -12,27 +12,27 @@ export interface Place {
 
 export interface Question {
   readonly name: string;
-  /** `A` by default. */
+  /** Default: `A`. */
   readonly type?: string;
 }
 
-/** A reply as a client printed it. */
+/** A reply as a client prints it. */
 export interface Reply {
   readonly status: string;
-  /** Such as `qr aa rd ra`. */
+  /** For example `qr aa rd ra`. */
   readonly flags: string;
   /** Each `TYPE data`, sorted. */
   readonly answer: readonly string[];
   readonly authority: readonly string[];
   readonly additional: readonly string[];
-  /** Everything. */
+  /** The complete output. */
   readonly text: string;
 }
 
-/** The programs that ask; both print what they got in nearly the same way. */
+/** The clients; both print replies in nearly the same format. */
 export type Client = 'dig' | 'kdig';
 
-/** Asks several questions by one process; a reply that does not come is an error. */
+/** Sends several queries with one process; a missing reply is an error. */
 export async function ask(
   client: Client,
   { address, port }: Place,
@@ -42,7 +42,7 @@ export async function ask(
   const patience = client === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+time=5'];
   const asked = questions.flatMap(({ name, type = 'A' }) => [...options, name, type]);
   const server = [`@${address}`, '-p', String(port)];
-  // kdig takes what comes before the first name for all that follow; so does dig, but for options of a query.
+  // Kdig applies options before the first name to all queries; so does dig, except for options of a query.
   const args = client === 'dig' ? [...server, ...patience, ...asked] : [...server, ...patience, ...options, ...asked];
   const { out, err, code } = await run(client, args);
   const replies = out.split(/^;; ->>HEADER<<- /m).slice(1);
@@ -50,7 +50,7 @@ export async function ask(
   return replies.map(parseReply);
 }
 
-/** Asks one question with dig. */
+/** Sends one query with dig. */
 export async function dig(place: Place, name: string, type = 'A', ...options: readonly string[]): Promise<Reply> {
   const [reply] = await ask('dig', place, [{ name, type }], options);
   return reply ?? assert.fail('no reply');
@@ -76,20 +76,20 @@ function parseReply(text: string): Reply {
   };
 }
 
-/** What a reply says in one word or by its records: `NXDOMAIN`, `NODATA`, or the answers. */
+/** A reply as one word or its records: `NXDOMAIN`, `NODATA`, or the answers. */
 export const gist = ({ status, answer }: Reply): readonly string[] => {
   if (status !== 'NOERROR') return [status, ...answer];
   return answer.length === 0 ? ['NODATA'] : answer;
 };
 
-/** Node's resolver, which only asks this server. */
+/** Node's resolver, which queries only this server. */
 export function resolverAt({ address, port }: Place): Resolver {
   const resolver = new Resolver({ timeout: 5000, tries: 1 });
   resolver.setServers([address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`]);
   return resolver;
 }
 
-/** What Node's resolver makes of a question, in the words of `gist`. */
+/** The result of Node's resolver, in the format of `gist`. */
 export async function resolveByNode(place: Place, { name, type = 'A' }: Question): Promise<readonly string[]> {
   const resolver = resolverAt(place);
   try {
@@ -108,7 +108,7 @@ export async function resolveByNode(place: Place, { name, type = 'A' }: Question
       case 'TXT':
         return (await resolver.resolveTxt(name)).map((strings) => `TXT "${strings.join('')}"`).toSorted();
       default:
-        throw new Error(`bug: Node is not asked for ${type}`);
+        throw new Error(`bug: Node's resolver cannot query ${type}`);
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -1,4 +1,4 @@
-// Forwarding to servers that others wrote: BIND and Knot, with a zone of ours.
+// Forwarding to other servers: BIND and Knot, with a test zone.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -81,7 +81,7 @@ zone:
   },
 ];
 
-/** Asks until the server answers. */
+/** Queries until the server answers. */
 async function answersAt(endpoint: Endpoint, running: Running): Promise<void> {
   const upstream = new Upstream(endpoint);
   const question = { name: 'www.example.org', type: types.A, class: 1 };
@@ -107,7 +107,7 @@ async function withServer<T>(vendor: Vendor, run: (endpoint: Endpoint) => Promis
     return await run(endpoint);
   } finally {
     running[Symbol.dispose]();
-    await running.ended.catch(() => undefined); // ended by us
+    await running.ended.catch(() => undefined); // terminated by this function
     await rm(folder, { recursive: true });
   }
 }
@@ -166,13 +166,13 @@ const table: readonly { name: string; ask: string; type: number; want: readonly 
     want: ['NOERROR', '_sip._tcp.example.org SRV 1 2 5060 www.example.org'],
   },
   {
-    name: 'what a wildcard gives',
+    name: 'a name under a wildcard',
     ask: 'x.y.wild.example.org',
     type: types.A,
     want: ['NOERROR', 'x.y.wild.example.org A 192.0.2.9'],
   },
   {
-    name: 'six kilobytes, which need TCP',
+    name: 'six kilobytes, which require TCP',
     ask: 'many.example.org',
     type: types.TXT,
     want: ['NOERROR', 'many.example.org TXT of 30 strings'],
@@ -180,18 +180,18 @@ const table: readonly { name: string; ask: string; type: number; want: readonly 
   { name: 'no such name', ask: 'gone.example.org', type: types.A, want: ['NXDOMAIN', '; example.org SOA 7'] },
   { name: 'no such type', ask: 'www.example.org', type: types.TXT, want: ['NOERROR', '; example.org SOA 7'] },
   {
-    name: 'an alias to nothing',
+    name: 'an alias of a missing name',
     ask: 'dangling.example.org',
     type: types.A,
     want: ['NXDOMAIN', 'dangling.example.org CNAME gone.example.org', '; example.org SOA 7'],
   },
-  { name: 'a name that is not its own', ask: 'example.com', type: types.A, want: ['REFUSED'] },
+  { name: 'a name outside the zones of the upstream', ask: 'example.com', type: types.A, want: ['REFUSED'] },
 ];
 
 for (const vendor of vendors) {
   const skip = unlessInstalled(vendor.program);
   suite(`forwarding to ${vendor.name}`, { skip }, () => {
-    test('answers as the zone file has them, the second time from the cache', async () => {
+    test('returns the answers of the zone file, the second time from the cache', async () => {
       await withServer(vendor, async (endpoint) => {
         const forwarder = new Forwarder({ upstreams: [endpoint], upstream: { mixCase: true } });
         for (const { name, ask, type, want } of table) {
@@ -206,7 +206,7 @@ for (const vendor of vendors) {
       });
     });
 
-    test('answers go on past their time when it is killed', async () => {
+    test('serves stale answers after the upstream was killed', async () => {
       const question = { name: 'short.example.org', type: types.A, class: 1 };
       const options = { dnssecOk: false, checkingDisabled: false };
       const forwarder = await withServer(vendor, async (endpoint) => {

@@ -1,4 +1,4 @@
-// How soon a change is answered, and what happens while the API server is away.
+// Tests the delay between a change and its answer, and answers while the API server is unavailable.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -11,10 +11,10 @@ import { applyFile, askHealth, fairlead, startAlone, startDns, startUp, until } 
 const svc = 'svc.cluster.local';
 const skip = unlessInstalled('dig');
 
-/** How long others may keep that there is no such name. */
+/** The TTL of negative answers. */
 const denialMs = 5000;
 
-/** Time from the end of kubectl to the answer; kubectl itself takes far longer than what is measured. */
+/** The limit between the exit of kubectl and the answer; kubectl itself takes far longer. */
 async function timeUntil(what: string, probe: () => Promise<boolean>): Promise<number> {
   const from = performance.now();
   await until(what, probe);
@@ -28,7 +28,7 @@ const stands: Readonly<Record<string, () => Promise<Stand>>> = {
 
 for (const [name, start] of Object.entries(stands)) {
   test(
-    `${name}: what is created, changed and deleted is answered at once, though it was denied before`,
+    `${name}: a created, changed or deleted Service is answered at once, although its name was denied before`,
     { skip },
     async () => {
       await using stand = await start();
@@ -42,30 +42,30 @@ for (const [name, start] of Object.entries(stands)) {
       const deleted = await timeUntil('it has gone', answers('NXDOMAIN'));
       await stand.kubectl([...create, '--clusterip=10.96.3.2']);
       const again = await timeUntil('it is another', answers('A 10.96.3.2'));
-      // Long before a denial has had its time; to start dig takes most of a second on a busy machine.
+      // Well before the TTL of the denial ends; starting dig takes most of a second on a busy machine.
       for (const ms of [created, deleted, again]) assert.ok(ms < denialMs, `${ms} ms`);
     },
   );
 }
 
-describe('an API server that goes away', { skip }, () => {
+describe('an API server that is stopped', { skip }, () => {
   const stack = new AsyncDisposableStack();
   let stand: StandAlone;
   before(async () => {
     stand = stack.use(await startAlone());
     await applyFile(stand, 'catalogue.yaml');
     await until(
-      'all is there',
+      'all records are served',
       async () => (await dig(stand.dns, 'cart.shop.svc.supercluster.local')).answer.length > 0,
     );
   });
   after(() => stack.disposeAsync());
 
-  test('answers go on, /ready and a metric tell, and it catches up', async () => {
+  test('DNS keeps answering, reports it by /ready and a metric, and catches up', async () => {
     await stand.server.stop('SIGKILL');
     await until('not ready', async () => (await stand.health('/readyz')).status === 503);
     assert.match((await stand.health('/readyz')).text, /the API server https:\/\/\S+ cannot be reached/);
-    // A probe must not take the answers from everybody when the API server is away.
+    // A liveness probe must not restart a DNS server because the API server is down
     const ready = await stand.health('/ready');
     assert.equal(ready.status, 200);
     assert.match(ready.text, /^ok, but the API server https:\/\/\S+ cannot be reached/);
@@ -79,14 +79,20 @@ describe('an API server that goes away', { skip }, () => {
     await stand.server.start();
     await stand.kubectl(['create', 'service', 'clusterip', 'back', '--tcp=80', '--clusterip=10.96.3.3', '-n', 'shop']);
     await stand.kubectl(['delete', 'service', 'node', '-n', 'shop']);
-    await until('it catches up', async () => (await dig(stand.dns, `back.shop.${svc}`)).answer[0] === 'A 10.96.3.3');
-    await until('and forgets', async () => (await dig(stand.dns, `node.shop.${svc}`)).status === 'NXDOMAIN');
+    await until(
+      'new records are served',
+      async () => (await dig(stand.dns, `back.shop.${svc}`)).answer[0] === 'A 10.96.3.3',
+    );
+    await until(
+      'deleted records are denied',
+      async () => (await dig(stand.dns, `node.shop.${svc}`)).status === 'NXDOMAIN',
+    );
     await until('ready again', async () => (await stand.health('/readyz')).status === 200);
     assert.deepEqual(await stand.health('/ready'), { status: 200, text: 'ok' });
     assert.match(await stand.metrics(), /^fairlead_part_restarts\{part="dns"\} 0$/m);
   });
 
-  test('a server that starts meanwhile denies nothing, and is not ready', async () => {
+  test('a DNS server that starts meanwhile denies nothing and is not ready', async () => {
     await stand.server.stop('SIGKILL');
     const dns = { address: '127.0.0.1', port: await freePort() };
     await using process = startDns(stand.kubeconfig, dns);
@@ -103,7 +109,7 @@ describe('an API server that goes away', { skip }, () => {
     await process.stop('SIGTERM');
   });
 
-  test('fairlead dns query tells which object or rule made an answer', async () => {
+  test('fairlead dns query names the object or rule that produced an answer', async () => {
     const ask = (...args: readonly string[]): ReturnType<typeof fairlead> =>
       fairlead(['dns', 'query', '--kubeconfig', stand.kubeconfig, ...args]);
     const found = await ask(`_kerberos._udp.idm.shop.${svc}`, 'srv');

@@ -1,4 +1,4 @@
-// A short, seeded run; `npm run fuzz:dns` is the long one.
+// A short run with a fixed seed; `npm run fuzz:dns` is the long one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -7,7 +7,7 @@ import { dig, gist } from './clients.ts';
 import { fuzzTcp, fuzzUdp, startLiar, startVictim } from './fuzz.ts';
 
 test(
-  '60,000 mutated messages over UDP and TCP: no crash, no hang, no growth, nothing larger than allowed',
+  '60,000 mutated messages over UDP and TCP: no crash, no hang, bounded memory and reply sizes',
   { skip: unlessInstalled('dig') },
   async () => {
     using liar = await startLiar(7);

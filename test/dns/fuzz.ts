@@ -1,4 +1,4 @@
-// Mutated messages over UDP and TCP at a real server: no crash, no hang, no growth, nothing larger than allowed.
+// Sends mutated messages over UDP and TCP to a server: no crash, no hang, bounded memory and reply sizes.
 //   npm run fuzz:dns -- [packets] [seed]
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -12,9 +12,9 @@ import { Chance, mutated } from './mutate.ts';
 import type { StandAlone } from './stands.ts';
 import { applyFile, startAlone } from './stands.ts';
 
-/** Messages between two that must be answered. */
+/** Messages between two control queries. */
 const batch = 256;
-/** The message that must be answered, whatever came before it. */
+/** The control query, which must always be answered. */
 const alive = encode({ type: 'query', id: 0xffff, questions: [{ name: 'web.shop.svc.cluster.local', type: 'A' }] });
 const patienceMs = 10_000;
 
@@ -30,16 +30,16 @@ export interface FuzzResult {
   readonly largest: number;
 }
 
-/** An id of its own for each message of a batch, none of them that of `alive`. */
+/** A unique id for each message of a batch, different from that of `alive`. */
 function numbered(message: Buffer, id: number): Buffer {
   if (message.length >= 2) message.writeUInt16BE(id, 0);
   return message;
 }
 
-/** What may come back: 512 bytes, or 1232 if the message could be read as having EDNS. */
+/** The size limit of replies: 512 bytes, or 1232 if the message could be parsed with EDNS. */
 const allowedFor = (message: Buffer | undefined): number => (message?.includes('\0\0\x29', 0, 'latin1') ? 1232 : 512);
 
-/** Sends mutated datagrams. Rejects if the server does not answer for long, or sends more than it may. */
+/** Sends mutated datagrams. Rejects if the server does not answer in time or a reply is too large. */
 export async function fuzzUdp({ address, port }: Place, { packets, seed, onBatch }: FuzzOptions): Promise<FuzzResult> {
   const chance = new Chance(seed);
   const socket = createSocket('udp4');
@@ -53,7 +53,7 @@ export async function fuzzUdp({ address, port }: Place, { packets, seed, onBatch
     if (id === 0xffff && reply.length > 30 && (reply[3] ?? 0) % 16 === 0) return isAlive();
     replies++;
     largest = Math.max(largest, reply.length);
-    // A reply to a batch before this one has an id of this one: it may have had EDNS.
+    // A late reply to the previous batch may have an id of this one, and its query may have had EDNS.
     const allowed = Math.max(allowedFor(sent[id]), allowedFor(last[id]));
     if (id === -1 || (reply[2] ?? 0) < 0x80) failure = new Error(`no reply: ${reply.toString('hex')}`);
     if (reply.length > allowed)
@@ -89,7 +89,7 @@ export async function fuzzUdp({ address, port }: Place, { packets, seed, onBatch
   return { replies, largest };
 }
 
-/** Sends mutated messages over TCP; now and then their lengths are wrong too, and the connection is left. */
+/** Sends mutated messages over TCP; some have wrong lengths too, and then the connection is abandoned. */
 export async function fuzzTcp(place: Place, { packets, seed, onBatch }: FuzzOptions): Promise<FuzzResult> {
   const chance = new Chance(seed);
   let replies = 0;
@@ -110,7 +110,7 @@ export async function fuzzTcp(place: Place, { packets, seed, onBatch }: FuzzOpti
     connection.replies = 0;
     if (!hasAnswered) {
       connection.close();
-      connection = undefined; // the server may end what is nonsense; the next one must be answered
+      connection = undefined; // the server may close the connection after a malformed message; the next control query must be answered
     }
     onBatch?.(Math.min(done + batch, packets));
   }
@@ -133,7 +133,7 @@ class Connection {
     socket.on('close', () => this.#isAlive(false));
   }
 
-  /** Opens one that answers; rejects if that takes long. */
+  /** Opens a connection that answers; rejects after a timeout. */
   static async open({ address, port }: Place): Promise<Connection> {
     const socket = connect({ host: address, port, noDelay: true });
     await once(socket, 'connect', { signal: AbortSignal.timeout(patienceMs) });
@@ -142,7 +142,7 @@ class Connection {
     return connection;
   }
 
-  /** Whether it was answered to the end; if it is `lost`, nobody waits for that. */
+  /** Whether the reply arrived; if the connection is `lost`, nothing is awaited. */
   async send(bytes: Buffer, lost: boolean): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#isAlive = resolve;
@@ -178,7 +178,7 @@ class Connection {
   }
 }
 
-/** An upstream that answers with mutated messages, so that what others say is tried too. */
+/** An upstream that answers with mutated messages. */
 export async function startLiar(seed: number): Promise<{ readonly port: number } & Disposable> {
   const chance = new Chance(seed);
   const socket = createSocket('udp4');
@@ -196,7 +196,7 @@ export async function startLiar(seed: number): Promise<{ readonly port: number }
   return { port: socket.address().port, [Symbol.dispose]: () => void socket.close() };
 }
 
-/** The server that is tried, with something in every zone and an upstream that lies. */
+/** The tested server, with records in every zone and a malicious upstream. */
 export async function startVictim(liarPort: number): Promise<StandAlone> {
   const upstream = ['--upstream', `127.0.0.1:${liarPort}`, '--forward-timeout', '200ms', '--log-level', 'warn'];
   const stand = await startAlone(upstream);
@@ -218,14 +218,14 @@ if (import.meta.main) {
   };
   console.log(`${packets} messages, seed ${seed}, server ${await mib()} MiB`);
   const half = Math.ceil(packets / 2);
-  // Until its caches are full it grows; from then on it must not.
+  // Memory grows until the caches are full; then it must not.
   const warm = await fuzzUdp(stand.dns, { packets: Math.ceil(half / 5), seed: seed + 1, onBatch: show('warming') });
   const before = await mib();
   const udp = await fuzzUdp(stand.dns, { packets: half, seed, onBatch: show('UDP') });
   const tcp = await fuzzTcp(stand.dns, { packets: half, seed, onBatch: show('TCP') });
   const after = await mib();
   console.log({ warm, udp, tcp, before, after, seconds: Math.round((performance.now() - startedAt) / 1000) });
-  assert.equal(stand.process.hasEnded, false, 'it runs on');
-  assert.ok(after < before + 64, `it has grown from ${before} to ${after} MiB`);
+  assert.equal(stand.process.hasEnded, false, 'the server still runs');
+  assert.ok(after < before + 64, `memory grew from ${before} to ${after} MiB`);
   assert.doesNotMatch(stand.process.err, /worker died/, stand.process.err);
 }

@@ -1,4 +1,4 @@
-// SRV-9: the gate of srvServiceName, off and on again over one data directory.
+// SRV-9: disables and enables the gate of srvServiceName on one data directory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -9,7 +9,7 @@ import { applyFile, startUp } from './stands.ts';
 
 const zone = 'idm.shop.svc.cluster.local';
 
-/** Runs one life of a cluster and gives what SRV questions get. */
+/** Runs a cluster once and returns the answers of SRV queries. */
 async function life(
   directory: string,
   gate: boolean,
@@ -25,7 +25,7 @@ async function life(
 }
 
 test(
-  'SRV-9 with the gate off records have the names of ports; on again, those that were chosen',
+  'SRV-9 without the gate SRV records use port names; enabled again, they use srvServiceName',
   { skip: unlessInstalled('dig') },
   async () => {
     await using directory = await temporaryDirectory();

@@ -1,4 +1,4 @@
-// Changes of the server itself, while it is asked all the time: nobody may notice.
+// Reloads and takeovers under load: no query may be lost.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const serialOf = async (dns: Place): Promise<number> =>
   Number((await dig(dns, 'cluster.local', 'SOA')).answer[0]?.split(' ')[3]);
 const rate = { seconds: 3, perSecond: 1000 };
 
-describe('a server that changes under load', { skip: unlessInstalled('dig', 'named', 'dnsperf') }, () => {
+describe('reloads and takeovers under load', { skip: unlessInstalled('dig', 'named', 'dnsperf') }, () => {
   const stack = new AsyncDisposableStack();
   let stand: StandAlone;
   let outside: Bind;
@@ -61,18 +61,18 @@ describe('a server that changes under load', { skip: unlessInstalled('dig', 'nam
       }
       await writeFile(config, 'ttl: nonsense\n');
       globalThis.process.kill(process.pid, 'SIGHUP');
-      await until('it says why', async () => process.err.includes('configuration not reloaded'));
-      assert.equal(await ttlOf(dns), 9, 'a bad file changes nothing');
+      await until('the error is logged', async () => process.err.includes('configuration not reloaded'));
+      assert.equal(await ttlOf(dns), 9, 'an invalid file changes nothing');
       const { lost, sent, codes } = await loading;
       assert.deepEqual({ lost, codes: Object.keys(codes).toSorted() }, { lost: 0, codes: ['NOERROR', 'NXDOMAIN'] });
       assert.ok(sent > 500);
       const after = await serialOf(dns);
-      assert.ok(after > before, 'serials go on');
+      assert.ok(after > before, 'the serial increases');
       await process.stop('SIGTERM');
     });
   }
 
-  test('lameduck: told to stop, it is not ready at once and answers on', async () => {
+  test('lameduck: after SIGTERM it is not ready and keeps answering', async () => {
     const dns = await place();
     await using process = startDns(stand.kubeconfig, dns, ['--lameduck', '8s']);
     await process.ready();
@@ -86,7 +86,7 @@ describe('a server that changes under load', { skip: unlessInstalled('dig', 'nam
     await stopping;
   });
 
-  test('a second server on the same port takes over without a query lost', async () => {
+  test('a second server on the same port takes over without losing a query', async () => {
     const dns = await place();
     await using first = startDns(stand.kubeconfig, dns, ['--share-port']);
     await first.ready();
@@ -101,7 +101,7 @@ describe('a server that changes under load', { skip: unlessInstalled('dig', 'nam
     await second.stop('SIGTERM');
   });
 
-  test('a port that is taken is an error that names it', async () => {
+  test('a port in use is an error with its number', async () => {
     const process = startDns(stand.kubeconfig, stand.dns);
     assert.equal(await process.ended(), 1);
     assert.match(process.err, new RegExp(`DNS port 127\\.0\\.0\\.1:${stand.dns.port} is in use`));

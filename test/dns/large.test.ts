@@ -1,4 +1,4 @@
-// Answers that are too large for a datagram.
+// Answers that do not fit into a datagram.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -36,11 +36,14 @@ describe('a headless Service with a thousand endpoints', { skip: unlessInstalled
     };
     const items = [service, ...Array.from({ length: slices }, (_, slice) => sliceOf(slice))];
     await stand.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-    await until('all are there', async () => (await resolverAt(stand.dns).resolve4(name)).length === slices * perSlice);
+    await until(
+      'all endpoints are served',
+      async () => (await resolverAt(stand.dns).resolve4(name)).length === slices * perSlice,
+    );
   });
   after(() => stack.disposeAsync());
 
-  test('UDP is truncated to what was allowed, and says so', async () => {
+  test('truncates UDP replies to the allowed size and sets TC', async () => {
     for (const [options, limit] of [
       [['+noedns'], 512],
       [['+bufsize=1232'], 1232],
@@ -53,7 +56,7 @@ describe('a headless Service with a thousand endpoints', { skip: unlessInstalled
     }
   });
 
-  test('what is cut is another part each time, so that all endpoints are used', async () => {
+  test('truncates to another subset each time, so that all endpoints are used', async () => {
     const seen = new Set<string>();
     for (let tries = 0; tries < 10; tries++) {
       for (const each of (await dig(stand.dns, name, 'A', '+ignore', '+noedns')).answer) seen.add(each);
@@ -61,7 +64,7 @@ describe('a headless Service with a thousand endpoints', { skip: unlessInstalled
     assert.ok(seen.size > 40, `${seen.size} of them`);
   });
 
-  test('dig asks again over TCP, and has all', async () => {
+  test('dig retries over TCP and gets all records', async () => {
     const { answer, text } = await dig(stand.dns, name);
     assert.match(text, /\(TCP\)/);
     assert.equal(answer.length, slices * perSlice);
@@ -69,11 +72,11 @@ describe('a headless Service with a thousand endpoints', { skip: unlessInstalled
     assert.equal(srv.answer.length, slices * perSlice);
   });
 
-  test('one endpoint that is not ready any more is gone at once', async () => {
+  test('removes an endpoint that is no longer ready at once', async () => {
     const patch = [{ op: 'replace', path: '/endpoints/0/conditions/ready', value: false }];
     await stand.kubectl(['patch', 'endpointslice', 'many-0', '--type=json', '-p', JSON.stringify(patch)]);
     await until(
-      'one less',
+      'one record less',
       async () => (await dig(stand.dns, name, 'A', '+tcp')).answer.length === slices * perSlice - 1,
     );
     assert.equal((await dig(stand.dns, `10-9-0-0.${name}`)).status, 'NXDOMAIN');

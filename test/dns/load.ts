@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../harness/fairlead.ts';
 import { run } from '../harness/command.ts';
 import type { Place } from './clients.ts';
 
-/** What dnsperf counted. */
+/** The counts of dnsperf. */
 export interface Load {
   readonly sent: number;
   readonly lost: number;
@@ -21,7 +21,7 @@ export interface LoadOptions {
   readonly protocol?: 'udp' | 'tcp';
 }
 
-/** Asks for a while at an even rate, and counts what was answered. */
+/** Sends queries at a constant rate and counts the replies. */
 export async function load({ address, port }: Place, options: LoadOptions): Promise<Load> {
   const { questions, seconds, perSecond, protocol = 'udp' } = options;
   await using folder = await temporaryDirectory();

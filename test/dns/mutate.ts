@@ -1,8 +1,8 @@
-// Messages that are nearly right, from a seed: what is found can be found again.
+// Nearly valid messages from a seed, so that a failure can be reproduced.
 import { encode } from 'dns-packet';
 import type { Packet } from 'dns-packet';
 
-/** Numbers by chance from a seed (xorshift32). */
+/** Pseudo-random numbers from a seed (xorshift32). */
 export class Chance {
   #state: number;
 
@@ -54,7 +54,7 @@ const opt = (udpPayloadSize: number, options: object[] = []): object => ({
 });
 
 function seedsOf(name: string, type: (typeof types)[number]): readonly Packet[] {
-  // The library's types know fewer types of questions than the library.
+  // The types of the library lack some query types.
   const questions = [{ name, type }] as unknown as NonNullable<Packet['questions']>;
   const additional = (...records: object[]): Packet['additionals'] => records as unknown as Packet['additionals'];
   return [
@@ -80,10 +80,10 @@ const seeds: readonly Buffer[] = names.flatMap((name) =>
   types.flatMap((type) => seedsOf(name, type).map((packet) => Buffer.from(encode(packet)))),
 );
 
-/** Bytes that mean something in a message: pointers, the longest label, the ends of ranges. */
+/** Bytes with a meaning in a message: pointers, the longest label, ends of ranges. */
 const tellingBytes = [0, 1, 0x0c, 0x29, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff];
 
-/** A message with some of its bytes other than they should be; at times none. */
+/** A message with some bytes changed; sometimes none. */
 export function mutated(chance: Chance): Buffer {
   let message: Buffer = Buffer.from(chance.of(seeds));
   for (let changes = chance.below(6); changes > 0; changes--) message = change(message, chance);
@@ -107,11 +107,11 @@ function change(message: Buffer, chance: Chance): Buffer {
       return message;
     case 4:
       return message.subarray(0, at);
-    case 5: // something twice
+    case 5: // repeat a part
       return Buffer.concat([message, message.subarray(at)]).subarray(0, 1400);
-    case 6: // the end of another
+    case 6: // the end of another message
       return Buffer.concat([message.subarray(0, at), chance.of(seeds).subarray(chance.below(40))]).subarray(0, 1400);
-    default: // a pointer to anywhere
+    default: // a pointer to a random offset
       if (at + 1 < message.length) message.writeUInt16BE(0xc000 | chance.below(0x100), at);
       return message;
   }

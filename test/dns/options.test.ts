@@ -1,4 +1,4 @@
-// What options do, asked from outside.
+// Options of the DNS server, tested with clients.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
   });
   after(() => stack.disposeAsync());
 
-  /** A server with these flags, at the same cluster. */
+  /** Starts a server with these flags for the same cluster. */
   async function withFlags(
     flags: readonly string[],
     use: (dns: { readonly address: string; readonly port: number }) => Promise<void>,
@@ -52,7 +52,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     await process.stop('SIGTERM');
   }
 
-  test('search completion answers the first try of a Pod with what its list leads to', async () => {
+  test('search completion answers the first query of a Pod with the result of its search list', async () => {
     await withFlags(['--upstream', upstream, '--search-completion'], async (dns) => {
       const first = `www.example.org.shop.${svc}`;
       assert.deepEqual(gist(await dig(dns, first)), ['A 192.0.2.1', 'CNAME www.example.org.']);
@@ -63,7 +63,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('strangers are refused what is not ours, and answered what is', async () => {
+  test('clients that may not recurse get answers of our zones and REFUSED for others', async () => {
     await withFlags(['--upstream', upstream, '--allow-recursion', '127.0.0.9/32'], async (dns) => {
       assert.equal((await dig(dns, 'www.example.org')).status, 'REFUSED');
       assert.deepEqual(gist(await dig(dns, `web.shop.${svc}`)), ['A 10.96.1.1']);
@@ -72,7 +72,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('an alias of an upstream into our zones is answered by us, not with the addresses of the upstream', async () => {
+  test('resolves an upstream alias of a name in our zones itself, ignoring addresses of the upstream', async () => {
     await using liar = await FakeUpstream.start((arrival) => {
       const inside = `${arrival.name.toLowerCase().startsWith('secret') ? 'nobody' : 'web'}.shop.${svc}`;
       arrival.send(
@@ -91,7 +91,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('removes private addresses from upstream answers where it is asked to', async () => {
+  test('removes private addresses from upstream answers if configured', async () => {
     await withFlags(['--upstream', upstream], async (dns) => {
       assert.deepEqual(gist(await dig(dns, 'router.example.org')), ['A 192.168.0.1']);
     });
@@ -108,7 +108,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('limits the replies to one client, which TCP still gets', async () => {
+  test('limits UDP replies per client, and still answers it over TCP', async () => {
     await withFlags(['--response-rate', '5'], async (dns) => {
       const name = `web.shop.${svc}`;
       const replies = await Promise.all(
@@ -120,7 +120,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('a dead upstream costs no five seconds', async () => {
+  test('a failed upstream does not delay answers by five seconds', async () => {
     using silent = await startSilent();
     await withFlags(['--upstream', `${silent.place},${upstream}`], async (dns) => {
       const resolver = resolverAt(dns);
@@ -132,7 +132,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('a stub zone has servers of its own, and AAAA of others can be left out', async () => {
+  test('a stub zone has its own servers, and AAAA of other names can be disabled', async () => {
     await withFlags(['--stub-zone', `example.org=${upstream}`, '--filter-aaaa'], async (dns) => {
       assert.deepEqual(gist(await dig(dns, 'www.example.org')), ['A 192.0.2.1']);
       assert.deepEqual(gist(await dig(dns, 'www.example.org', 'AAAA')), ['NODATA']);
@@ -141,7 +141,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
     });
   });
 
-  test('Pods by address, other domains, some namespaces, one TTL', async () => {
+  test('pod records by address, other domains, selected namespaces, one TTL', async () => {
     const flags = ['--pods', 'insecure', '--cluster-domain', 'example.net', '--namespaces', 'shop', '--ttl', '11'];
     await withFlags([...flags, '--clusterset-domain', 'none'], async (dns) => {
       assert.deepEqual(gist(await dig(dns, '10-1-2-3.shop.pod.example.net')), ['A 10.1.2.3']);
@@ -154,7 +154,7 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
   });
 
   test(
-    'IPv6, and everything that the machine has',
+    'IPv6, and all addresses of the machine',
     { skip: !machineHasIpv6() && 'this machine has no IPv6' },
     async () => {
       await withFlags(
@@ -184,28 +184,24 @@ describe('options of the DNS server', { skip: unlessInstalled('dig', 'named') },
   );
 });
 
-test(
-  'options under `dns` of up count, and what is wrong with them ends it with 2',
-  { skip: unlessInstalled('dig') },
-  async () => {
-    {
-      await using stand = await startUp({ dns: 'cluster-domain: example.net\nupstream: none\n' });
-      assert.equal((await dig(stand.dns, 'kubernetes.default.svc.example.net')).answer.length, 1);
-      assert.equal((await dig(stand.dns, 'example.com')).status, 'REFUSED');
-      const state = await readFile(join(stand.directory, 'state.json'), 'utf8');
-      assert.match(state, /"zones":\s*\[\s*"example\.net",\s*"supercluster\.local"/);
-    }
-    await using directory = await temporaryDirectory();
-    const config = join(directory.path, 'config.yaml');
-    for (const [text, want] of [
-      ['dns: {listen: ":53"}', /"listen" under "dns" is for `fairlead dns`/],
-      ['dns: {ttl: soon}', /invalid argument "soon" for "--ttl" flag/],
-      ['dns: {upstreams: x}', /config\.yaml: in "dns": unknown key "upstreams": did you mean "upstream"\?/],
-    ] as const) {
-      await writeFile(config, text);
-      const { code, err } = await fairlead(['up', '--config', config, '--data-dir', join(directory.path, 'data')]);
-      assert.equal(code, 2, err);
-      assert.match(err, want);
-    }
-  },
-);
+test('options under `dns` of up apply, and invalid ones exit with 2', { skip: unlessInstalled('dig') }, async () => {
+  {
+    await using stand = await startUp({ dns: 'cluster-domain: example.net\nupstream: none\n' });
+    assert.equal((await dig(stand.dns, 'kubernetes.default.svc.example.net')).answer.length, 1);
+    assert.equal((await dig(stand.dns, 'example.com')).status, 'REFUSED');
+    const state = await readFile(join(stand.directory, 'state.json'), 'utf8');
+    assert.match(state, /"zones":\s*\[\s*"example\.net",\s*"supercluster\.local"/);
+  }
+  await using directory = await temporaryDirectory();
+  const config = join(directory.path, 'config.yaml');
+  for (const [text, want] of [
+    ['dns: {listen: ":53"}', /"listen" under "dns" is for `fairlead dns`/],
+    ['dns: {ttl: soon}', /invalid argument "soon" for "--ttl" flag/],
+    ['dns: {upstreams: x}', /config\.yaml: in "dns": unknown key "upstreams": did you mean "upstream"\?/],
+  ] as const) {
+    await writeFile(config, text);
+    const { code, err } = await fairlead(['up', '--config', config, '--data-dir', join(directory.path, 'data')]);
+    assert.equal(code, 2, err);
+    assert.match(err, want);
+  }
+});

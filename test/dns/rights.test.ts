@@ -1,4 +1,4 @@
-// The example of a service account has all that the server needs, and the role no more.
+// Tests that the example service account has the rights of the server, and the role no more than needed.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const allowed = [
 const denied = ['secrets', 'configmaps', 'endpoints', 'nodes', 'serviceexports.multicluster.x-k8s.io'];
 
 test(
-  'a service account with the example roles reads what is needed, and nothing is refused',
+  'a service account with the example roles can read everything that the server needs',
   { skip: unlessInstalled('dig') },
   async () => {
     await using stand = await startAlone();

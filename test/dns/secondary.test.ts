@@ -1,4 +1,4 @@
-// Those who keep copies of our zones: dig by AXFR and IXFR, and a BIND that is told of changes.
+// Zone transfers: dig by AXFR and IXFR, and a BIND secondary with NOTIFY.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -12,7 +12,7 @@ import { applyFile, startAlone, until } from './stands.ts';
 
 const svc = 'svc.cluster.local';
 
-/** The records of a transfer by dig, without their TTLs. */
+/** The records of a transfer by dig, without TTLs. */
 async function transfer({ dns }: StandAlone, what: string): Promise<readonly string[]> {
   const args = [`@${dns.address}`, '-p', String(dns.port), '+onesoa', '+noall', '+answer', '+time=5', 'cluster.local'];
   const { out } = await run('dig', [...args, what]);
@@ -36,7 +36,7 @@ describe('secondaries', { skip: unlessInstalled('dig', 'named') }, () => {
   });
   after(() => stack.disposeAsync());
 
-  test('AXFR has every record that queries get', async () => {
+  test('AXFR contains every record that queries return', async () => {
     const records = await transfer(stand, 'AXFR');
     assert.match(records[0] ?? '', /^cluster\.local\. SOA /);
     for (const record of [
@@ -52,7 +52,7 @@ describe('secondaries', { skip: unlessInstalled('dig', 'named') }, () => {
     assert.ok(!records.some((record) => record.includes('clusterset')));
   });
 
-  test('IXFR has what has changed since, and the serial grows with every change', async () => {
+  test('IXFR contains the changes since a serial, and the serial increases with every change', async () => {
     const before = await serialOf(stand);
     await stand.kubectl(['create', 'service', 'clusterip', 'later', '--tcp=80', '--clusterip=10.96.2.1', '-n', 'shop']);
     await until('a greater serial', async () => (await serialOf(stand)) > before);
@@ -61,7 +61,7 @@ describe('secondaries', { skip: unlessInstalled('dig', 'named') }, () => {
     assert.ok(records.length < 15, `${records.length} records`);
   });
 
-  test('a BIND secondary follows at once, because it is told', async () => {
+  test('a BIND secondary is updated at once by NOTIFY', async () => {
     const { address, port } = stand.dns;
     await using bind = await startBind({
       port: bindPort,
@@ -74,18 +74,22 @@ describe('secondaries', { skip: unlessInstalled('dig', 'named') }, () => {
       `SRV 0 100 88 idm.shop.${svc}.`,
     ]);
     await stand.kubectl(['create', 'service', 'clusterip', 'new', '--tcp=80', '--clusterip=10.96.2.2', '-n', 'shop']);
-    await until('BIND has it', async () => (await askBind(`new.shop.${svc}`))[0] === 'A 10.96.2.2', 15_000);
+    await until(
+      'BIND serves the new record',
+      async () => (await askBind(`new.shop.${svc}`))[0] === 'A 10.96.2.2',
+      15_000,
+    );
     await stand.kubectl(['delete', 'service', 'new', '-n', 'shop']);
     await until(
-      'BIND has lost it',
+      'BIND has deleted the record',
       async () => (await dig(bind.place, `new.shop.${svc}`)).status === 'NXDOMAIN',
       15_000,
     );
     assert.match(bind.log(), /received notify for zone 'cluster\.local'/);
-    assert.match(bind.log(), /Transfer completed: 1 messages, 7 records/, 'only what has changed');
+    assert.match(bind.log(), /Transfer completed: 1 messages, 7 records/, 'only the changes were transferred');
   });
 
-  test('others get nothing', async () => {
+  test('other clients cannot transfer', async () => {
     const { dns } = stand;
     const { out } = await run('dig', [
       `@${dns.address}`,

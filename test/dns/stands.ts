@@ -1,4 +1,4 @@
-// The two ways in which the DNS server runs: inside `fairlead up`, and alone at an API server.
+// The DNS server in two environments: inside `fairlead up`, and alone with an API server.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,16 +15,16 @@ import type { Place } from './clients.ts';
 /** A cluster with a DNS server. */
 export interface Stand extends AsyncDisposable {
   readonly dns: Place;
-  /** The process that answers. */
+  /** The process of the DNS server. */
   readonly process: FairleadProcess;
   /** The data directory of the server. */
   readonly directory: string;
-  /** Runs kubectl and gives what it printed; a failure is an error. */
+  /** Runs kubectl and returns its output; rejects if it fails. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   metrics(): Promise<string>;
 }
 
-/** Services of both families, with addresses that the tests can name. */
+/** Services of both families with fixed addresses. */
 export const dualStack = ['--service-cluster-ip-range', '10.96.0.0/16,fd00:96::/108'] as const;
 
 const kubectl = (kubeconfig: string) => {
@@ -37,7 +37,7 @@ const kubectl = (kubeconfig: string) => {
   };
 };
 
-/** Starts `fairlead up` with one cluster; `dns` is the YAML of its section. `directory` stays when it is given. */
+/** Starts `fairlead up` with one cluster; `dns` is the YAML of its section. A given `directory` is kept. */
 export async function startUp(
   options: { readonly flags?: readonly string[]; readonly dns?: string; readonly directory?: string } = {},
 ): Promise<Stand> {
@@ -60,16 +60,16 @@ export async function startUp(
   };
 }
 
-/** `fairlead dns` and the API server it is at. */
+/** `fairlead dns` and its API server. */
 export interface StandAlone extends Stand {
   readonly server: FairleadServer;
-  /** Of a part with the rights of its role and nothing else. */
+  /** A kubeconfig of a user with the role of the part and no other rights. */
   readonly kubeconfig: string;
-  /** What the DNS server answers at a path of its health port. */
+  /** Requests a path of the health port of the DNS server. */
   health(path: string): Promise<{ readonly status: number; readonly text: string }>;
 }
 
-/** Starts an API server, and `fairlead dns` at it. */
+/** Starts an API server, and `fairlead dns` for it. */
 export async function startAlone(flags: readonly string[] = []): Promise<StandAlone> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await FairleadServer.start([...dualStack]));
@@ -92,7 +92,7 @@ export async function startAlone(flags: readonly string[] = []): Promise<StandAl
   };
 }
 
-/** Starts `fairlead dns`, without a lameduck unless the flags ask for one. */
+/** Starts `fairlead dns`, without a lameduck period unless the flags set one. */
 export function startDns(kubeconfig: string, { address, port }: Place, flags: readonly string[] = []): FairleadProcess {
   const listen = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   const health = ['--health-listen', '127.0.0.1:0', '--ready-listen', 'none', '--metrics-listen', 'none'];
@@ -100,7 +100,7 @@ export function startDns(kubeconfig: string, { address, port }: Place, flags: re
   return new FairleadProcess(['dns', '--kubeconfig', kubeconfig, '--listen', listen, ...health, ...calm, ...flags]);
 }
 
-/** What `fairlead dns` answers at a path of its health port, which it prints when it starts. */
+/** Requests a path of the health port that `fairlead dns` prints at its start. */
 export async function askHealth(process: FairleadProcess, path: string): ReturnType<StandAlone['health']> {
   await process.prints(/\/readyz$/m);
   const [, url = ''] = /health\s+(http:\/\/\S+)\/readyz/.exec(process.out) ?? [];
@@ -108,7 +108,7 @@ export async function askHealth(process: FairleadProcess, path: string): ReturnT
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Writes the kubeconfig of the DNS server, as the administrator of an API server does. */
+/** Writes the kubeconfig of the DNS server, as an administrator does. */
 async function dnsKubeconfig(directory: string): Promise<string> {
   const file = join(directory, 'dns.kubeconfig');
   const args = [join(root, 'bin', 'fairlead.js'), 'user', 'add', 'dns', '--part', '-o', file, '--data-dir', directory];
@@ -117,17 +117,17 @@ async function dnsKubeconfig(directory: string): Promise<string> {
   return file;
 }
 
-/** Runs `fairlead` to its end. */
+/** Runs `fairlead` until it exits. */
 export const fairlead = (args: readonly string[]): ReturnType<typeof run> =>
   run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
 
-/** Applies the objects of a file beside this one. */
+/** Applies the objects of a file in this folder. */
 export const applyFile = async (stand: Stand, name: string): Promise<string> =>
   stand.kubectl(['apply', '-f', '-'], await readFile(join(import.meta.dirname, name), 'utf8'));
 
-/** Tries until it holds. */
+/** Waits until the condition is true. */
 export async function until(what: string, probe: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {
   for (const end = performance.now() + patienceMs; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
   }
 }

@@ -9,7 +9,7 @@ import type { RunningDns } from '../../src/dns/transport/server.ts';
 import { startDnsServer } from '../../src/dns/transport/server.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 
-// Real clients against real sockets. Needs dig and kdig (bind9-dnsutils, knot-dnsutils).
+// Real clients and real sockets. Needs dig and kdig (bind9-dnsutils, knot-dnsutils).
 
 const run = promisify(execFile);
 
@@ -22,7 +22,7 @@ async function withServer(transport: 'batch' | 'dgram', use: (port: number, serv
     table: sampleTable(),
     transport,
     reply: { recursionAvailable: true, cookieSecrets: [Buffer.alloc(16, 1)] },
-    // A real slow path asks elsewhere; this one says no.
+    // The slow path of this test refuses every query.
     slowPath: async (query) => {
       const reply = Uint8Array.from(query.subarray(0, 12));
       reply[2] = (reply[2] ?? 0) | 0x80;
@@ -47,7 +47,7 @@ async function dig(port: number, ...args: readonly string[]): Promise<string> {
 const web = `web.ns.svc.${apex}`;
 
 for (const transport of ['batch', 'dgram'] as const) {
-  test(`${transport}: dig, kdig and Node's resolver are answered`, { skip }, async () => {
+  test(`${transport}: answers dig, kdig and Node's resolver`, { skip }, async () => {
     await withServer(transport, async (port) => {
       const plain = await dig(port, web, 'A');
       assert.match(plain, /status: NOERROR/);
@@ -64,7 +64,7 @@ for (const transport of ['batch', 'dgram'] as const) {
       const nothing = await dig(port, `nothing.${apex}`, 'AAAA');
       assert.match(nothing, /status: NXDOMAIN/);
       assert.match(nothing, /^cluster\.local\.\s+5\s+IN\s+SOA\s+ns\.dns\.cluster\.local\. hostmaster/m);
-      // Truncated over UDP, so dig asks again over TCP by itself.
+      // The UDP reply is truncated, so dig retries over TCP.
       const many = await dig(port, `many.ns.svc.${apex}`, '+noedns');
       assert.match(many, /Truncated, retrying in TCP mode/);
       assert.match(many, /ANSWER: 100,/);

@@ -1,4 +1,4 @@
-// The Grafana dashboards in deploy/monitoring, made of the panels in panels.ts.
+// Generates the Grafana dashboards in deploy/monitoring from the panels in panels.ts.
 import type { Dashboard, Panel } from './panels.ts';
 import { dashboards } from './panels.ts';
 

@@ -1,4 +1,4 @@
-// The page of all commands and their flags, from the definitions that help is printed from.
+// Generates the page of all commands and flags from the definitions that help uses.
 import type { Action } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { describeFlag, flagsOf, usageLine } from '../../src/cli/help.ts';
@@ -45,7 +45,7 @@ async function allEntries(): Promise<readonly Entry[]> {
   return (await Promise.all(loaded)).flat();
 }
 
-/** The headings of help that more than one command has. */
+/** Headings of help that several commands have. */
 function sharedGroups(entries: readonly Entry[]): ReadonlySet<string> {
   const counts = new Map<string, number>();
   for (const { flags } of entries) {
@@ -70,7 +70,7 @@ function section({ path, text, usage = '', notes, ...action }: Entry, shared: Re
   ].join('\n\n');
 }
 
-/** The flags of a group, each once; a default that differs is listed with the commands that have it. */
+/** The flags of a group, each once; a different default is listed with its commands. */
 function sharedTable(group: string, entries: readonly Entry[]): string {
   const flags = new Map<string, Flag>();
   const defaults = new Map<string, Map<string, string[]>>();

@@ -1,4 +1,4 @@
-// The page of all metrics, from /metrics of a running cluster.
+// Generates the page of all metrics from /metrics of a running cluster.
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { credentialsIn } from '../harness/server.ts';
 const page = join(root, 'docs', 'reference', 'metrics.md');
 const [begin, end] = ['<!-- metrics:begin -->', '<!-- metrics:end -->'];
 
-/** Heading → how the names of its metrics begin. The first that fits counts; metrics of Node are not listed. */
+/** Heading → prefixes of the names of its metrics. The first match counts; metrics of Node are not listed. */
 const groups: readonly (readonly [heading: string, start: RegExp])[] = [
   ['', /^(?:process|nodejs)_/],
   ['API server', /^(?:apiserver|etcd|kube_apiserver|kubernetes|fairlead_(?:store|storage|unsent))_/],
@@ -33,7 +33,7 @@ export interface Metric {
   readonly labels: readonly string[];
 }
 
-/** The page with the metrics of a cluster of `fairlead up`; labels that the page has stay, as not all are seen at once. */
+/** The page with the metrics of a cluster of `fairlead up`; labels on the existing page are kept, because a run does not show all. */
 export async function withMetrics(scraped?: string): Promise<string> {
   const text = readFileSync(page, 'utf8');
   const [before = ''] = text.split(begin);
@@ -50,7 +50,7 @@ export async function withMetrics(scraped?: string): Promise<string> {
   return `${before}${begin}\n${tables.join('\n\n')}\n${end}${after}`;
 }
 
-/** The metrics of a cluster of `fairlead up`, with the labels that are seen and those that the page has. */
+/** The metrics of a cluster of `fairlead up`, with the labels of this run and of the existing page. */
 export async function readMetrics(scraped?: string): Promise<readonly Metric[]> {
   const known = new Map(
     Array.from(
@@ -61,7 +61,7 @@ export async function readMetrics(scraped?: string): Promise<readonly Metric[]> 
   return parse(scraped ?? (await scrape()), known);
 }
 
-/** The page without its labels, which a short run does not show completely. */
+/** The page without its labels, of which a short run shows only some. */
 export const withoutLabels = (text: string): string => text.replaceAll(/^(\| `\w+` \| \w+ \|).*?\|/gm, '$1');
 
 async function scrape(): Promise<string> {

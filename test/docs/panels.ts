@@ -1,16 +1,16 @@
-// What the Grafana dashboards in deploy/monitoring show. In an expression, `$s` selects the scraped processes and `$r` is the
+// The panels of the Grafana dashboards in deploy/monitoring. In an expression, `$s` selects the scraped processes and `$r` is the
 // interval of a rate.
 
 /** One line, or one for each label value. */
 export interface Query {
   readonly expr: string;
-  /** Such as `{{code}}`. */
+  /** For example `{{code}}`. */
   readonly legend: string;
 }
 
 export interface Panel {
   readonly title: string;
-  /** What to conclude from it, for the help of the panel. */
+  /** How to interpret it, for the help of the panel. */
   readonly description?: string;
   /** A unit of Grafana. */
   readonly unit: 's' | 'reqps' | 'ops' | 'short' | 'bytes' | 'Bps' | 'percentunit';
@@ -19,7 +19,7 @@ export interface Panel {
 
 export interface Dashboard {
   readonly title: string;
-  /** A metric that every process of this kind has: its jobs and instances can be selected. */
+  /** A metric that every process of this kind has, for selecting jobs and instances. */
   readonly metric: string;
   readonly panels: readonly Panel[];
 }
@@ -44,7 +44,7 @@ const latency = (title: string, metric: string, by = '', description?: string): 
   ...(description === undefined ? {} : { description }),
 });
 
-/** What every component has. */
+/** Panels of every component. */
 const overview: Dashboard = {
   title: 'Components',
   metric: 'process_start_time_seconds',

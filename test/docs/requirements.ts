@@ -1,4 +1,4 @@
-// The table of docs/explanation/proposals.md: for each requirement the files whose tests have its ID in their names.
+// Generates the table of docs/explanation/proposals.md: for each requirement the files with tests that name its ID.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ import { root } from '../harness/process.ts';
 const page = join(root, 'docs', 'explanation', 'proposals.md');
 const [begin, end] = ['<!-- requirements:begin -->', '<!-- requirements:end -->'];
 const id = /\b(?:SRV|NAME|LB|EXT|MCS)-\d+\b/g;
-/** The name of a test or of a row of its table, which begins with the IDs that it proves; or the heading of a story. */
+/** The name of a test, a row of a table or a story; it begins with the IDs that it proves. */
 const names = /(['"`])((?:SRV|NAME|LB|EXT|MCS)-\d+.*?)\1|^## (.+)$/gm;
 
 /** The page with the current table. */
@@ -38,7 +38,7 @@ function filesById(): ReadonlyMap<string, readonly string[]> {
   return files;
 }
 
-/** The first files by path; those with many tests of one requirement show the same. */
+/** The first files by path; further tests of a requirement show the same. */
 function links(paths: readonly string[]): string {
   const shown = paths.slice(0, 4).map((path) => `[${path.replace(/^(?:src|test)\//, '')}](../../${path})`);
   const others = paths.length - shown.length;

@@ -11,7 +11,7 @@ import { withRequirements } from './requirements.ts';
 
 const isCheck = process.argv[2] === '--check';
 
-/** Path → its current text. */
+/** Path → the current text. */
 const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/explanation/proposals.md': withRequirements,
   'docs/reference/flags.md': flagsPage,

@@ -15,7 +15,7 @@ interface StoredAddress {
   readonly spec: { readonly parentRef: { readonly namespace: string; readonly name: string } };
 }
 
-/** Every address and port of a Service is claimed by it, and every claim is that of a Service that uses it. */
+/** Checks that every address and port of a Service has a claim, and that every claim belongs to a Service that uses it. */
 export function checkClaims(entries: readonly Entry[]): void {
   const used = under(entries, '/registry/services/').flatMap(({ value }) => {
     const { metadata, spec } = JSON.parse(value) as StoredService;

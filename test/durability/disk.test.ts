@@ -1,4 +1,4 @@
-// Disks that are full, read-only or broken, when a server starts and while it runs.
+// Tests disks that are full, read-only or broken, when a server starts and while it runs.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { credentialsIn } from '../harness/server.ts';
 const launcher = join(root, 'bin', 'fairlead.js');
 const maps = '/api/v1/namespaces/default/configmaps';
 
-/** Runs a command in a mount namespace of its own, after a line of shell in it. */
+/** Runs a command in its own mount namespace, after a line of shell. */
 const withMounts = (setUp: string): [string, ...string[]] => [
   'unshare',
   '--mount',
@@ -36,7 +36,7 @@ const whyNoMounts = [
   ...(process.getuid?.() === 0 ? [] : ['root must mount file systems']),
 ];
 
-/** A data directory that a server has used, closed. */
+/** A data directory of a server that has exited. */
 async function usedDirectory(path: string): Promise<void> {
   await using server = await startFairlead(path, ['server']);
   using connection = await connectionTo(server);
@@ -44,7 +44,7 @@ async function usedDirectory(path: string): Promise<void> {
   assert.equal(created.status, 201);
 }
 
-/** `at` is where the server's files are seen from here. */
+/** `at` is the path of the data directory for the server. */
 async function connectionTo({ process, directory }: Fairlead, at: string = directory): Promise<Connection> {
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(process.out)?.[1];
   return new Connection(Number(port), await credentialsIn(at, 'fairlead'));
@@ -90,7 +90,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
       /^fairlead: \S+\/store\.db is corrupt \(.*\): restore it from a backup, or move it away and start once with --accept-data-loss$/,
     ],
     [
-      'a store that is gone',
+      'a missing store',
       `${tmpfs('8m')}; ${copied}; rm ${store}`,
       /^fairlead: \S+\/store\.db cannot be used: it has lost acknowledged writes: .* --accept-data-loss/,
     ],
@@ -111,7 +111,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
       const [used, data] = [join(directory.path, 'used'), join(directory.path, 'data')];
       if (setUp.includes(copied)) await usedDirectory(used);
       await mkdir(data);
-      // The shell has the last word on the directory: "$DIR" is an argument of the server.
+      // The shell sees the path last: "$DIR" is an argument of the server.
       const [file, ...words] = withMounts(`DIR="$DATA"; ${setUp}; set -- "$@" "$DIR"`);
       const env = { DATA: data, USED: used };
       const command = [
@@ -131,7 +131,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
     });
   }
 
-  it('refuses writes while the disk is full, and takes them when there is room', async () => {
+  it('rejects writes while the disk is full, and accepts them when there is space', async () => {
     await using directory = await temporaryDirectory();
     const data = join(directory.path, 'data');
     await mkdir(data);
@@ -160,13 +160,13 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
     const listed = await connection.ask('GET', maps);
     assert.equal(listed.body.items.length, created + 1);
     rmSync(filler);
-    await until('it is ready', async () => (await connection.ask('GET', '/readyz')).status === 200);
+    await until('the server is ready', async () => (await connection.ask('GET', '/readyz')).status === 200);
     assert.equal(await create(), 201);
   });
 });
 
 it(
-  'a server whose disk fails is neither ready nor live, serves reads, and goes on without a gap when the disk works',
+  'a server whose disk fails is neither ready nor live, serves reads, and continues without a gap when the disk works',
   { skip: unlessInstalled('prlimit') },
   async () => {
     await using directory = await temporaryDirectory();
@@ -209,13 +209,13 @@ it(
       }
       assert.equal((await connection.ask('GET', maps)).body.items.length, acknowledged.length + 1);
       limitFiles('unlimited');
-      await until('it is ready', async () => (await connection.ask('GET', '/readyz')).status === 200);
+      await until('the server is ready', async () => (await connection.ask('GET', '/readyz')).status === 200);
       assert.equal((await connection.ask('GET', '/livez')).status, 200);
       assert.equal(await create(), 201);
       const isOver = (): boolean => server.process.err.split('the store can be written again').length === round + 2;
       await until('the end of the failure is logged', () => Promise.resolve(isOver()));
     }
-    await until('the watch has everything', async () => seen.length >= acknowledged.length);
+    await until('the watch has all events', async () => seen.length >= acknowledged.length);
     assert.deepEqual(
       seen,
       acknowledged.map((name) => `ADDED ${name}`),

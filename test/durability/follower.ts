@@ -4,17 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Change } from '../../src/store/store.ts';
 import type { Connection, TestObject, Watch, WatchEvent } from '../harness/connection.ts';
 
-/** A client that keeps a copy of a collection by watching it, across the deaths of the server. */
+/** A client that keeps a copy of a collection by watching it, across restarts of the server. */
 export class Follower {
   /** The revision of the last event. */
   seen = 0;
-  /** Events so far. */
+  /** The number of events so far. */
   count = 0;
   readonly #collection: string;
   /** path → object */
   readonly #objects = new Map<string, TestObject>();
   #watch: Watch | undefined;
-  /** What came since the watch was resumed: `ADDED web 12`. */
+  /** Events since the watch was resumed: `ADDED web 12`. */
   #recent: string[] = [];
   #problem: string | undefined;
 
@@ -26,7 +26,7 @@ export class Follower {
     return this.#watch?.ended ?? Promise.resolve();
   }
 
-  /** Watches from where it was; from the beginning the first time. */
+  /** Watches from the last revision; the first time from the beginning. */
   follow(connection: Connection): void {
     this.#recent = [];
     this.#watch = connection.watch(`${this.#collection}?watch=1&resourceVersion=${this.seen || 1}`, (event) =>
@@ -34,7 +34,7 @@ export class Follower {
     );
   }
 
-  /** Resumes after a restart and sees what the store says has happened meanwhile: all of it, once, in order. */
+  /** Resumes after a restart and checks that all changes in the store are delivered once and in order. */
   async catchUp(connection: Connection, changes: readonly Change[]): Promise<void> {
     const prefix = this.#collection.replace(/^\/api\/v1\/namespaces\/(\w+)\/(\w+)$/, '/registry/$2/$1/');
     const expected = changes.filter(({ key, revision }) => key.startsWith(prefix) && revision > this.seen);
@@ -52,7 +52,7 @@ export class Follower {
     );
   }
 
-  /** The copy is what the server lists. */
+  /** Checks that the copy equals a list. */
   checkEqual(objects: ReadonlyMap<string, TestObject>): void {
     const listed = [...objects].filter(([path]) => path.startsWith(`${this.#collection}/`));
     const held = [...this.#objects].map(([path, { kind: _kind, apiVersion: _version, ...rest }]) => [path, rest]);

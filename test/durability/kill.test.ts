@@ -16,7 +16,7 @@ const rounds = Number(process.env['FAIRLEAD_KILL_ROUNDS'] ?? 200);
 const namespace = 'battle';
 const resources = ['services', 'configmaps'] as const;
 
-test(`${rounds} times kill -9 loses no acknowledged write and leaves none by half`, async (context) => {
+test(`${rounds} kills with SIGKILL lose no acknowledged write and leave no partial write`, async (context) => {
   await using server = await FairleadServer.start();
   const credentials = await server.credentials();
   await createNamespace(server, credentials);
@@ -52,11 +52,11 @@ async function createNamespace(server: FairleadServer, credentials: Credentials)
   assert.equal(created.status, 201);
 }
 
-/** How many writes were acknowledged so far. */
+/** The number of acknowledged writes so far. */
 const countOf = (writers: readonly Writer[]): number =>
   writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
 
-/** Everyone writes and watches; then the server dies at a moment nobody chose. */
+/** Runs writers and watchers, then kills the server at a random moment. */
 async function disturb(
   server: FairleadServer,
   credentials: Credentials,
@@ -69,7 +69,7 @@ async function disturb(
     if (!isDead) throw new Error('the connection broke before the server was killed', { cause });
   });
   const moment = countOf(writers) + Math.random() * 40;
-  while (countOf(writers) < moment) await Promise.race([running, delay(1)]); // a writer that is refused fails the test
+  while (countOf(writers) < moment) await Promise.race([running, delay(1)]); // a rejected write fails the test
   await Promise.race([running, delay(Math.random() * 5)]);
   isDead = true;
   await server.stop('SIGKILL');
@@ -88,7 +88,7 @@ async function listAll(connection: Connection): Promise<ReadonlyMap<string, Test
   return objects;
 }
 
-/** What was acknowledged is there exactly, unless the one request in doubt has happened after it. */
+/** Checks that every acknowledged state is stored, except that the one unanswered request may have been executed. */
 function checkObject(writer: Writer, path: string, found: TestObject | undefined): void {
   const { acknowledged, pending } = writer.known.get(path) ?? assert.fail('unknown');
   const isAsAcknowledged = found?.metadata.resourceVersion === acknowledged?.metadata.resourceVersion;

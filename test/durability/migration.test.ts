@@ -16,14 +16,14 @@ import {
   valuesOf,
 } from '../../src/store/sqlite/testing/format-1.ts';
 
-/** Opens a store in a process that is killed, or gets an error, at the call with this number. */
+/** Opens a store in a process in which the call with this number is killed or fails. */
 const run = (path: string, step: number, error?: string): SpawnSyncReturns<Buffer> =>
   spawnSync(process.execPath, ['--import', besideThis('steps.ts'), besideThis('opener.ts'), path], {
     env: { ...process.env, FAIRLEAD_STEP: String(step), ...(error === undefined ? {} : { FAIRLEAD_ERROR: error }) },
   });
 
 describe('a store of format 1', () => {
-  it('opens, or is refused with one line, whichever call fails, and can be migrated then', async () => {
+  it('opens, or fails with one line, whichever call fails, and can be migrated afterwards', async () => {
     await using directory = await folder();
     const errors = ['ENOSPC', 'EROFS', 'EIO', 'EACCES'];
     const steps = Number(/steps: (\d+)/.exec(String(run(place(directory.path), 0).stderr))?.[1]);
@@ -50,7 +50,7 @@ describe('a store of format 1', () => {
       assert.deepEqual(
         readdirSync(killed.path).filter((name) => name.endsWith('.tmp')),
         [],
-        `step ${step} leaves something behind`,
+        `step ${step} leaves files behind`,
       );
     }
   });

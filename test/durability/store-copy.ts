@@ -5,22 +5,22 @@ import { join } from 'node:path';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import type { Change, Entry } from '../../src/store/store.ts';
 
-/** What a dead server left behind. */
+/** The content of the store of a killed server. */
 export interface Remains {
   readonly revision: number;
   readonly entries: readonly Entry[];
-  /** All changes after the revision that was asked for. */
+  /** All changes after the given revision. */
   readonly changes: readonly Change[];
 }
 
-/** A copy of the files of a dead server, to be read while the next one meets them as they were left. */
+/** Copies the files of a killed server, so that reading them does not change what the next process opens. */
 export async function copyStore(directory: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'fairlead-remains-'));
   await cp(directory, copy, { recursive: true });
   return copy;
 }
 
-/** Reads a copy and removes it. */
+/** Reads a copy and deletes it. */
 export async function readRemains(copy: string, since: number): Promise<Remains> {
   try {
     await using store = await openSqliteStore({ path: copy });

@@ -1,10 +1,10 @@
 import type { Connection, TestObject } from '../harness/connection.ts';
 
-/** What is known about one object: the last state that was acknowledged, and the request that was not. */
+/** The state of one object: the last acknowledged state, and the unanswered request. */
 export interface Known {
-  /** Undefined: it was never there, or its deletion was acknowledged. */
+  /** Undefined: it was never created, or its deletion was acknowledged. */
   readonly acknowledged: TestObject | undefined;
-  /** The last request got no answer: it may have happened or not. */
+  /** The last request got no response: it may have been executed. */
   readonly pending: Pending | undefined;
 }
 
@@ -13,11 +13,11 @@ type Pending = 'create' | 'change' | 'delete';
 type Kind = 'services' | 'configmaps';
 
 /**
- * Writes objects that nobody else writes, one request after the other, and remembers what was acknowledged. So at most
- * one object of a writer is in doubt when the server dies.
+ * Writes its own objects, one request after the other, and records what was acknowledged. Therefore at most
+ * one object of a writer is in doubt when the server is killed.
  */
 export class Writer {
-  /** path → what is known */
+  /** path → its state */
   readonly known = new Map<string, Known>();
   acknowledged = 0;
   readonly #name: string;
@@ -31,7 +31,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Writes until the connection breaks, and gives what it broke with. */
+  /** Writes until the connection breaks, and returns the error. */
   async run(connection: Connection): Promise<unknown> {
     for (;;) {
       const kind: Kind = this.#random() < 0.6 ? 'services' : 'configmaps';
@@ -41,12 +41,12 @@ export class Writer {
     }
   }
 
-  /** Takes over what the server has after its restart, once that was found to be right. */
+  /** Adopts the state of the server after its restart, once it was checked. */
   settle(path: string, found: TestObject | undefined): void {
     this.known.set(path, { acknowledged: found, pending: undefined });
   }
 
-  /** Why no answer came; undefined: one came. */
+  /** Why there was no response; undefined: there was one. */
   async #write(connection: Connection, kind: Kind, name: string): Promise<unknown> {
     const collection = `/api/v1/namespaces/${this.#namespace}/${kind}`;
     const path = `${collection}/${name}`;
@@ -116,7 +116,7 @@ interface Request {
 
 const kindOf = (kind: Kind): string => (kind === 'services' ? 'Service' : 'ConfigMap');
 
-/** One to three ports without node ports: a change gives some up and asks for others. */
+/** One to three ports without node ports: a change releases some and requests others. */
 const ports = (random: number): unknown =>
   Array.from({ length: 1 + Math.floor(random * 3) }, (_, index) => ({
     name: `p${index}`,

@@ -7,20 +7,20 @@ import { FairleadProcess, root } from './process.ts';
 import type { Step } from './transcript.ts';
 import { parseWords } from './transcript.ts';
 
-/** The commands that run until they are stopped, without the actions below them, which end by themselves. */
+/** The commands that run until they are stopped; their actions end by themselves. */
 const longRunning =
   /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper)(?! (?:query|import-corefile|routes|cleanup|orphans)\b)(?!.*--help)/;
 
 /**
- * A checkout of the repository in which the commands of one page are run, in a network of their own, by a user without
- * rights. Commands that run until they are stopped are started and left to run, and only their output without the log is compared; one that uses the data directory of another,
- * or is of the same kind, replaces it.
+ * A checkout of the repository in which the commands of one page are run, in a network namespace, by a user without
+ * rights. Commands that run until they are stopped are started, and only their output without the log is compared. A second command of
+ * the same kind or with the same data directory replaces the first.
  */
 export class Checkout implements AsyncDisposable {
   readonly #network: NobodysNetwork;
   readonly #folder: string;
   readonly #env: Record<string, string>;
-  /** What a process is, or its data directory → the process. */
+  /** Kind of a process, or its data directory → the process. */
   readonly #processes = new Map<string, FairleadProcess>();
 
   private constructor(folder: string, asRoot: boolean) {
@@ -47,7 +47,7 @@ export class Checkout implements AsyncDisposable {
     return new Checkout(folder, asRoot);
   }
 
-  /** Runs a command and returns what it printed. */
+  /** Runs a command and returns its output. */
   async run({ text, input }: Step): Promise<string> {
     if (longRunning.test(text)) return this.#start(text);
     const [, name, value] = /^export (\w+)=(\S+)$/.exec(text) ?? [];
@@ -75,17 +75,17 @@ export class Checkout implements AsyncDisposable {
     return this.#shown(running.out);
   }
 
-  /** The checkout of the documentation is in a folder of its reader. */
+  /** In the documentation the checkout is in the reader's current folder. */
   #shown(text: string): string {
     return text.replaceAll(this.#folder, '/home/you/fairlead');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The parts before the servers that they use.
+    // Parts are stopped before the servers that they use.
     for (const running of [...this.#processes.values()].toReversed()) await running.stop('SIGKILL');
     this.#network[Symbol.dispose]();
   }
 }
 
-/** On a terminal curl shows no progress, since its output goes there too. */
+/** On a terminal curl prints its progress between the lines of the output. */
 const withoutProgress = (text: string): string => text.replaceAll(/\bcurl (?=http|-)/g, 'curl -sS ');

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a program printed, and how it ended. */
+/** The output of a program, and how it ended. */
 export interface Result {
   readonly out: string;
   readonly err: string;
@@ -12,24 +12,24 @@ export interface CommandOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** For servers, which run as long as a test. Default: a minute. */
+  /** For servers, which run as long as a test. Default: one minute. */
   readonly timeoutMs?: number;
 }
 
-/** No command of a test takes longer; what does hangs, and is ended. */
+/** Longer than any command of a test takes: a command that hangs is killed. */
 const deadlineMs = 60_000;
 
-/** A program under way. */
+/** A running program. */
 export interface Running extends Disposable {
-  /** What it has printed to stdout up to now. */
+  /** Its standard output so far. */
   readonly printed: string;
-  /** Rejects only when it cannot be started or does not end by itself. */
+  /** Rejects only if the program cannot be started or does not exit by itself. */
   readonly ended: Promise<Result>;
-  /** Resolves when it has printed text that matches; rejects when it ends or the deadline passes before. */
+  /** Resolves when the output matches; rejects when the program exits or the deadline passes first. */
   prints(pattern: RegExp): Promise<void>;
 }
 
-/** Starts a program, without a shell. */
+/** Starts a program without a shell. */
 export function start(file: string, args: readonly string[], options: CommandOptions = {}): Running {
   const child = spawn(file, args, {
     stdio: 'pipe',
@@ -38,7 +38,7 @@ export function start(file: string, args: readonly string[], options: CommandOpt
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, ...options.env },
   });
-  // A program that does not read its input may close it first; how it ended says all there is to say.
+  // A program that does not read its input may close it first; its exit code is enough.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const printed = { out: '', err: '' };
@@ -49,7 +49,7 @@ export function start(file: string, args: readonly string[], options: CommandOpt
     if (typeof code !== 'number') throw new Error(`ended by ${String(signal)}: ${said()}`);
     return { ...printed, code };
   });
-  ended.catch(() => undefined); // ended by us, or awaited by who cares
+  ended.catch(() => undefined); // killed by the test, or awaited elsewhere
   return {
     ended,
     get printed() {
@@ -65,6 +65,6 @@ export function start(file: string, args: readonly string[], options: CommandOpt
   };
 }
 
-/** Runs a program, without a shell, to its end. Rejects only when it cannot be started or does not end. */
+/** Runs a program without a shell until it exits. Rejects only if it cannot be started or does not exit. */
 export const run = (file: string, args: readonly string[], options: CommandOptions = {}): Promise<Result> =>
   start(file, args, options).ended;

@@ -3,7 +3,7 @@ import { connect, constants } from 'node:http2';
 
 import type { Credentials } from './server.ts';
 
-/** An object as the tests read it. */
+/** An object as tests read it. */
 export interface TestObject {
   readonly kind?: string;
   readonly metadata: {
@@ -29,12 +29,12 @@ export interface WatchEvent {
 }
 
 export interface Watch {
-  /** Resolves when the stream has ended, whoever ended it. */
+  /** Resolves when the stream has ended, by either side. */
   readonly ended: Promise<void>;
   close(): void;
 }
 
-/** One HTTP/2 connection of an administrator. Requests reject when it breaks: then nobody knows what became of them. */
+/** One HTTP/2 connection of an administrator. Requests reject when it breaks: their outcome is then unknown. */
 export class Connection implements Disposable {
   readonly #session: ClientHttp2Session;
 

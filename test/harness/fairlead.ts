@@ -10,11 +10,11 @@ export interface Fairlead extends AsyncDisposable {
   readonly directory: string;
   readonly kubeconfig: string;
   readonly process: FairleadProcess;
-  /** Ends it with a signal and resolves when it has ended; anything but exit code 0 after SIGTERM is an error. */
+  /** Sends a signal and resolves when the process has exited; another exit code than 0 after SIGTERM is an error. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** Starts `up` or `server`, with any free ports, on a data directory that stays when the process ends. */
+/** Starts `up` or `server` on free ports, with a data directory that is kept when the process exits. */
 export async function startFairlead(
   directory: string,
   command: readonly string[],
@@ -33,7 +33,7 @@ export async function startFairlead(
   return { directory, kubeconfig: join(directory, 'kubeconfig'), process, stop, [Symbol.asyncDispose]: () => stop() };
 }
 
-/** A temporary directory that disappears with its owner. */
+/** A temporary directory that is deleted with its owner. */
 export async function temporaryDirectory(): Promise<{ readonly path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-test-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

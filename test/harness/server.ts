@@ -6,28 +6,28 @@ import { join } from 'node:path';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { FairleadProcess } from './process.ts';
 
-/** What a client needs to talk to the server as its administrator. */
+/** The address and credentials of an administrator. */
 export interface Credentials {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-/** The administrator of a cluster whose server has this data directory. */
+/** The administrator of the cluster in this data directory. */
 export async function credentialsIn(directory: string, cluster: string): Promise<Credentials> {
   const read = (name: string): Promise<string> => readFile(join(directory, 'pki', cluster, name), 'utf8');
   const [ca, cert, key] = await Promise.all([read('ca.crt'), read('admin.crt'), read('admin.key')]);
   return { ca, cert, key };
 }
 
-/** One data directory and one port, on which `fairlead server` is started, stopped, killed and started again. */
+/** One data directory and one port, on which `fairlead server` is started, stopped, killed and restarted. */
 export class FairleadServer implements AsyncDisposable {
   readonly directory: string;
   readonly port: number;
   readonly #flags: readonly string[];
-  /** The process that answers. */
+  /** The running process. */
   #running: FairleadProcess | undefined;
-  /** A process that waits to be the next one. */
+  /** The process that is prepared for the next start. */
   #next: FairleadProcess | undefined;
 
   private constructor(directory: string, port: number, flags: readonly string[]) {
@@ -36,7 +36,7 @@ export class FairleadServer implements AsyncDisposable {
     this.#flags = flags;
   }
 
-  /** Makes the directory, which `fill` may write to, and starts the server in it. */
+  /** Creates the directory, which `fill` may write to, and starts the server. */
   static async start(
     flags: readonly string[] = [],
     fill: (directory: string) => Promise<void> = () => Promise.resolve(),
@@ -56,7 +56,7 @@ export class FairleadServer implements AsyncDisposable {
     return join(this.directory, 'kubeconfig');
   }
 
-  /** Starts the next process now, as far as it gets without the data directory. */
+  /** Starts the next process now, up to the point where it needs the data directory. */
   prepare(): void {
     const args = ['server', '--data-dir', this.directory, '--secure-port', `${this.port}`, ...this.#flags];
     this.#next ??= new FairleadProcess(args, { held: true });
@@ -71,13 +71,13 @@ export class FairleadServer implements AsyncDisposable {
     await this.#running?.ready();
   }
 
-  /** Ends the process by a signal and resolves when it has gone. */
+  /** Sends a signal to the process and resolves when it has exited. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.#running?.stop(signal);
     this.#running = undefined;
   }
 
-  /** What the running process has logged. */
+  /** The log of the running process. */
   get log(): string {
     return this.#running?.err ?? '';
   }
@@ -91,7 +91,7 @@ export class FairleadServer implements AsyncDisposable {
     return credentialsIn(this.directory, 'fairlead');
   }
 
-  /** Bytes of memory that the process has resident. */
+  /** The resident memory of the process in bytes. */
   residentBytes(): Promise<number> {
     return this.#running?.residentBytes() ?? assert.fail('the server is not running');
   }

@@ -14,10 +14,10 @@ interface Kubeconfig {
   readonly contexts: readonly [{ readonly context: object }];
 }
 
-/** Another server to run the stories at: do they say what Kubernetes does? */
+/** A kubeconfig of another server to run the stories against, such as Kubernetes. */
 const peer = process.env['FAIRLEAD_PEER_KUBECONFIG'];
 
-/** A server, and the commands that are typed at it. */
+/** A server, and the commands that are run against it. */
 export class Session implements AsyncDisposable {
   readonly #folder: string;
   readonly #kubectl: string;
@@ -27,20 +27,20 @@ export class Session implements AsyncDisposable {
   #cluster = '';
   #namespace = 'default';
 
-  /** Keeps the server's data and everything else in `folder`. */
+  /** Keeps the data of the server and all other files in `folder`. */
   constructor(folder: string, kubectl: string) {
     this.#folder = folder;
     this.#kubectl = kubectl;
   }
 
-  /** Starts the server with a command such as `['server']`; if there is one, ends it first, and goes on with its data. */
+  /** Starts the server with a command such as `['server']`; a running server is stopped first, and its data is kept. */
   async start(command: readonly string[], signal?: 'SIGKILL'): Promise<void> {
     await this.#server?.stop(signal);
     if (peer === undefined) this.#server = await startFairlead(join(this.#folder, 'data'), command);
     await this.use(this.#namespace);
   }
 
-  /** What is not said to be elsewhere is in this namespace from now on. */
+  /** The default namespace from now on. */
   async use(namespace: string): Promise<void> {
     this.#namespace = namespace;
     const config = load(await readFile(this.#server?.kubeconfig ?? peer ?? '', 'utf8')) as Kubeconfig;
@@ -64,12 +64,12 @@ export class Session implements AsyncDisposable {
     return { out: '', err: '', code: 0 };
   }
 
-  /** Runs kubectl as the administrator, with a home of its own so that nothing is cached across servers. */
+  /** Runs kubectl as administrator, with a temporary home directory, so that nothing is cached across servers. */
   kubectl(args: readonly string[], options: CommandOptions = {}): Promise<Result> {
     return this.startKubectl(args, options).ended;
   }
 
-  /** Starts a kubectl that waits for something, such as a watch. */
+  /** Starts a kubectl that runs until it is stopped, such as a watch. */
   startKubectl(args: readonly string[], options: CommandOptions = {}): Running {
     const own = { KUBECONFIG: join(this.#folder, 'kubeconfig'), HOME: this.#folder };
     return start(this.#kubectl, args, { cwd: root, ...options, env: { ...own, ...options.env } });
@@ -82,13 +82,13 @@ export class Session implements AsyncDisposable {
     return run('curl', ['-sS', ...identity, ...args.slice(0, -1), `${this.#url}${args.at(-1)}`], { input });
   }
 
-  /** Asks the DNS server of the first cluster. */
+  /** Queries the DNS server of the first cluster. */
   #dig(args: readonly string[]): Promise<Result> {
     const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(this.#server?.process.out ?? '') ?? [];
     return run('dig', [`@${address}`, '-p', port, '+tries=1', '+time=5', ...args]);
   }
 
-  /** Runs a command that ends by itself. */
+  /** Runs a command that exits by itself. */
   #fairlead(args: readonly string[]): Promise<Result> {
     const env = { KUBECONFIG: join(this.#folder, 'kubeconfig') };
     return run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args], { env });

@@ -29,7 +29,7 @@ a      …
 \`\`\`
 `;
 
-test('a story has a name and steps with environment, input and what is expected', () => {
+test('a story has a name and steps with environment, input and expected output', () => {
   const [first, second] = parseStories(stories);
   assert.deepEqual(first, {
     name: 'first',
@@ -49,7 +49,7 @@ test('a story has a name and steps with environment, input and what is expected'
   assert.equal(second?.since, '1.33');
 });
 
-test('a file may say what its stories run with', () => {
+test('a file may name the command that its stories run against', () => {
   assert.deepEqual(parseCommand(stories), ['server']);
   assert.deepEqual(parseCommand('# A\n\nRuns with `fairlead up --cluster one`.\n'), ['up', '--cluster', 'one']);
   assert.deepEqual(parseCommand('# A\n\n## b\n\nRuns with `fairlead up`.\n'), ['server']);
@@ -62,7 +62,7 @@ const commands: readonly (readonly [string, readonly string[]])[] = [
 ];
 for (const [given, want] of commands) test(`words of ${given}`, () => assert.deepEqual(parseWords(given), want));
 
-test('what a command did is printed as a story writes it', () => {
+test('prints the result of a command in the format of a story', () => {
   const result = { out: 'NAME     AGE\na     1s\n\n', err: 'oh\n', code: 2 };
   assert.equal(printResult(result), 'NAME  AGE\na  1s\n! oh\n[2]');
 });

@@ -1,29 +1,29 @@
-// Stories: Markdown in which every heading is a test, and every console block what is typed and what must be printed.
+// Stories: Markdown in which every heading is a test and every console block has commands and their expected output.
 //
 //   $ kubectl get svc web          a command; NAME=value before it sets its environment, <<EOF gives it input
-//   $ kubectl get svc \            a line that ends with a backslash goes on in the next one
-//   $… kubectl get svc web         the same, typed again until it prints what it must, for a while
-//   NAME   TYPE        …           what it prints; … stands for any text, and alone on a line for any lines
-//   ! Warning: …                   what it prints to stderr
-//   [1]                            how it ends, if not with 0
+//   $ kubectl get svc \            a line that ends with a backslash continues on the next one
+//   $… kubectl get svc web         the same, repeated for a while until its output matches
+//   NAME   TYPE        …           the output; … matches any text, and alone on a line any lines
+//   ! Warning: …                   standard error
+//   [1]                            the exit code, if not 0
 
 import type { Result } from './command.ts';
 
-/** One command of a story and what it must do. */
+/** One command of a story and its expected result. */
 export interface Step {
   readonly text: string;
   readonly env: Readonly<Record<string, string>>;
   readonly words: readonly string[];
   readonly input: string;
   readonly expected: string;
-  /** What it must do is true soon, not at once. */
+  /** The result is expected soon, not at once. */
   readonly isEventual: boolean;
 }
 
 /** One test: a heading and the commands under it. */
 export interface Story {
   readonly name: string;
-  /** The oldest kubectl that prints this. */
+  /** The oldest kubectl with this output. */
   readonly since: string;
   readonly steps: readonly Step[];
 }
@@ -41,7 +41,7 @@ export function parseStories(markdown: string): readonly Story[] {
     });
 }
 
-/** The command that the stories of a file run at, as its beginning says: ``Runs with `fairlead up`.`` */
+/** The command that the stories of a file run against, from its introduction: ``Runs with `fairlead up`.`` */
 export function parseCommand(markdown: string): readonly string[] {
   const [, command = 'server'] = /^Runs with `fairlead (.+?)`/m.exec(markdown.split(/^## /m, 1)[0] ?? '') ?? [];
   return parseWords(command);
@@ -75,19 +75,19 @@ function parseSteps(block: string): Step[] {
   return steps;
 }
 
-/** Splits a command as a shell does, with quotes but without anything that a shell would replace. */
+/** Splits a command as a shell does, with quotes but without expansion. */
 export function parseWords(command: string): readonly string[] {
   const words = command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g);
   return Array.from(words, ([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
 }
 
-/** What a command did, written as a story writes it. */
+/** The result of a command in the format of a story. */
 export function printResult({ out, err, code }: Result): string {
   const errors = err.split('\n').flatMap((line) => (line.trim() === '' ? [] : [`! ${line}`]));
   return tidy([out, ...errors, ...(code === 0 ? [] : [`[${code}]`])].join('\n'));
 }
 
-/** The width of columns depends on ages and addresses: runs of spaces in a line are two, and empty lines do not count. */
+/** Column widths depend on ages and addresses: a run of spaces within a line counts as two, and empty lines are ignored. */
 export const tidy = (text: string): string =>
   text
     .split('\n')
@@ -95,7 +95,7 @@ export const tidy = (text: string): string =>
     .filter((line) => line !== '')
     .join('\n');
 
-/** The text with its wildcards filled from what was printed, as far as it fits; equal to it exactly if all fits. */
+/** The text with its wildcards replaced by the output as far as it matches; equal to the output if all of it matches. */
 export function fill(expected: string, printed: string): string {
   const lines = expected.split('\n');
   if (pattern(lines).test(`${printed}\n`)) return printed;

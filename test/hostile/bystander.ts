@@ -1,5 +1,5 @@
-// The second client, in a thread of its own: it reads a ConfigMap, writes it and renews a Lease, one small request after
-// the other, and records how long each took. What the attacker computes does not delay it.
+// The second client, in its own thread: it reads a ConfigMap, writes it and renews a Lease, one small request after
+// the other, and records their durations. Computations of the attacker do not delay it.
 
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
@@ -7,28 +7,28 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { ServerTarget } from './client.ts';
 import { HostileServer } from './client.ts';
 
-/** How long the requests of a period took, in milliseconds, and how many failed. */
+/** The durations of the requests of a period in milliseconds, and the number of failures. */
 export interface Waits {
   readonly longest: number;
   readonly p99: number;
   readonly requests: number;
-  /** Requests without an answer, or refused with something else than "come back later". */
+  /** Requests without a response, or rejected with an error other than 429. */
   readonly failed: number;
-  /** The first of those, for the report. */
+  /** The first of these errors, for the report. */
   readonly problem: string;
 }
 
-/** What the thread starts with. */
+/** The data that the thread starts with. */
 interface Start {
   readonly target: ServerTarget;
   readonly namespace: string;
 }
 
 const pauseMs = 5;
-/** A request that takes longer counts as this long: the server has stopped answering. */
+/** The limit of a measured duration: beyond it the server counts as not answering. */
 const patienceMs = 60_000;
 
-/** A client that measures its own requests all the time; `period` returns those since the last call. */
+/** A client that measures its own requests continuously; `period` returns those since the last call. */
 export class Bystander implements AsyncDisposable {
   readonly #worker: Worker;
 

@@ -1,25 +1,25 @@
-// What a hostile case is. See README.md for how to add one.
+// The interface of a hostile case. README.md explains how to add one.
 
 import type { HostileRequest, HostileServer, Outcome } from './client.ts';
 
-/** One way to harm a server. Every case runs while another client measures its own small requests. */
+/** One way to harm a server. While it runs, another client measures its own small requests. */
 export interface HostileCase {
-  /** What is sent, as the table shows it. */
+  /** Its name in the table. */
   readonly name: string;
-  /** Objects that must exist before; everything in the namespace is deleted after the case. */
+  /** Objects that must exist before; everything in the namespace is deleted afterwards. */
   readonly prepare?: (place: Place) => Iterable<HostileRequest>;
-  /** Sends it; resolves with what the server answered. Must end within the signal. */
+  /** Runs the attack and resolves with the response. Must end when the signal fires. */
   readonly attack: (place: Place, signal: AbortSignal) => Promise<readonly Outcome[]>;
 }
 
-/** Where a case does its harm. */
+/** The environment of a case. */
 export interface Place {
-  /** The attacker's connections; its rights end at the namespace. */
+  /** The connections of the attacker, which has rights in the namespace only. */
   readonly server: HostileServer;
   readonly namespace: string;
 }
 
-/** A case that is one request. The body is made when the case runs, so that the cases themselves cost no memory. */
+/** A case with one request. The body is built when the case runs, so that cases use no memory before. */
 export const request = (
   name: string,
   make: (place: Place) => HostileRequest,
@@ -30,7 +30,7 @@ export const request = (
   attack: async (place, signal) => [await place.server.send(make(place), signal)],
 });
 
-/** The same request of several clients at once. */
+/** The same request by several clients at once. */
 export const crowd = (
   name: string,
   clients: number,

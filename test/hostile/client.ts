@@ -1,6 +1,6 @@
 import { Agent, request as httpsRequest } from 'node:https';
 
-/** A request as it is sent; nothing is checked. */
+/** A request, sent without checks. */
 export interface HostileRequest {
   readonly method: string;
   readonly path: string;
@@ -10,16 +10,16 @@ export interface HostileRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export interface Outcome {
-  /** 0: the connection ended without an answer. */
+  /** 0: the connection ended without a response. */
   readonly status: number;
-  /** Bytes that were sent as the body. */
+  /** The size of the sent body. */
   readonly bytes: number;
   readonly text: string;
 }
 
-/** Plain data, so that it can be handed to a thread. */
+/** Plain data, so that it can be passed to a thread. */
 export interface ServerTarget {
   readonly url: string;
   readonly ca?: string;
@@ -29,7 +29,7 @@ export interface ServerTarget {
   readonly key?: string;
 }
 
-/** Connections of one user to a server. */
+/** The connections of one user to a server. */
 export class HostileServer implements Disposable {
   readonly target: ServerTarget;
   readonly #agent: Agent;
@@ -82,5 +82,5 @@ export class HostileServer implements Disposable {
   }
 }
 
-/** Bytes of an answer that are kept; the rest is read and dropped. */
+/** Bytes of a response that are kept; the rest is read and dropped. */
 const maxKept = 16 << 20;

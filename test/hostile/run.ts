@@ -1,4 +1,4 @@
-// Sends hostile requests to a server while a second client measures its own small ones; see README.md.
+// Sends hostile requests to a server while a second client measures its own small requests; see README.md.
 //   npm run test:hostile -- [--kubeconfig FILE] [--case TEXT] [--bound-ms 100]
 
 import { parseArgs } from 'node:util';
@@ -15,12 +15,12 @@ import type { Stage } from './stage.ts';
 import { checkFields } from './work/all-fields.ts';
 import { openStage } from './stage.ts';
 
-/** The longest that a case may take. */
+/** The time limit of a case. */
 const caseMs = 120_000;
-/** The bystander is measured for this long beside nothing, and at least this long beside each case. */
+/** The bystander is measured for this long without an attack, and for at least this long during each case. */
 const idleMs = 2000;
 const periodMs = 500;
-/** A wait fails the run past this multiple of the bound: a busy machine alone does not. */
+/** A wait beyond this multiple of the bound fails the run: a busy machine alone does not cause it. */
 const margin = 10;
 
 const { values } = parseArgs({
@@ -47,7 +47,7 @@ if (mistake !== undefined) {
   process.exit(2);
 }
 
-/** The server to attack: that of a kubeconfig, or one that is started for it. */
+/** The server to attack: that of a kubeconfig, or one that is started for the run. */
 async function openTarget(): Promise<
   { target: ServerTarget; residentBytes?: () => Promise<number> } & AsyncDisposable
 > {
@@ -105,7 +105,7 @@ async function runCase(hostile: HostileCase, stage: Stage, bystander: Bystander,
 
 type Memory = () => Promise<number | undefined>;
 
-/** Megabytes that the server has resident, by its process or by its metrics; undefined where nobody says so. */
+/** The resident memory of the server in megabytes, from its process or its metrics; undefined if neither has it. */
 const memoryOf =
   (admin: HostileServer, residentBytes: (() => Promise<number>) | undefined): Memory =>
   async () => {
@@ -122,14 +122,14 @@ const memoryOf =
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What is wrong with a row; undefined: nothing. */
+/** The problem of a row; undefined: none. */
 function problemOf({ outcomes, waits }: Row): string | undefined {
   if (waits.failed > 0) return `the second client had ${waits.failed} failures: ${waits.problem}`;
   if (waits.requests === 0) return 'the second client got no answer';
   if (waits.longest > boundMs * margin) return `the second client waited ${Math.round(waits.longest)} ms`;
   const unanswered = outcomes.find(({ status }) => status === 0);
   if (unanswered !== undefined) return `no answer: ${unanswered.text}`;
-  // Some refusals are a 500 in Kubernetes too.
+  // Some rejections are a 500 in Kubernetes too.
   const broken = outcomes.find(({ status, text }) => status === 500 && text.includes('Internal error occurred'));
   return broken === undefined ? undefined : `the server blamed itself: ${broken.text.slice(0, 300)}`;
 }
@@ -153,7 +153,7 @@ async function main(): Promise<number> {
   await using stage = await openStage(opened.target);
   const memory = memoryOf(stage.admin, opened.residentBytes);
   await using bystander = new Bystander({ target: stage.bystander, namespace: stage.namespace });
-  await sleep(idleMs); // warms both sides
+  await sleep(idleMs); // warms up both sides
   await bystander.period();
   await sleep(idleMs);
   const idle = await bystander.period();
@@ -173,7 +173,7 @@ async function main(): Promise<number> {
   return problems.length === 0 ? 0 : 1;
 }
 
-/** All fields of all kinds, unless the run is for a server or a case. */
+/** All fields of all kinds, unless the run is for a given server or case. */
 async function countWork(): Promise<number> {
   if (values.fields === undefined && (values.kubeconfig !== undefined || values.case !== '')) return 0;
   return (await checkFields(values.fields ?? '', (line) => console.log(line))).length === 0 ? 0 : 1;

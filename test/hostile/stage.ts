@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import type { HostileRequest, Outcome, ServerTarget } from './client.ts';
 import { HostileServer } from './client.ts';
 
-/** A namespace of a server with two users in it: one attacks, the other measures. Goes away with its owner. */
+/** A namespace of a server with two users: one attacks, the other measures. It is deleted with its owner. */
 export interface Stage extends AsyncDisposable {
   readonly namespace: string;
   readonly admin: HostileServer;
   readonly attacker: ServerTarget;
   readonly bystander: ServerTarget;
-  /** Deletes what a case left in the attacker's namespace. */
+  /** Deletes the objects that a case left in the namespace of the attacker. */
   clear(): Promise<void>;
 }
 
 const users = ['attacker', 'bystander'] as const;
 
-/** Makes the namespace, the users with their rights and tokens, and the bystander's objects. */
+/** Creates the namespace, the users with their rights and tokens, and the objects of the bystander. */
 export async function openStage(target: ServerTarget): Promise<Stage> {
   const admin = new HostileServer(target);
   const namespace = `hostile-${randomBytes(4).toString('hex')}`;
@@ -62,7 +62,7 @@ export async function openStage(target: ServerTarget): Promise<Stage> {
   };
 }
 
-/** Collections that cases write to. Their objects are named `hostile…`. */
+/** Collections that cases write to. Names of their objects begin with `hostile`. */
 export const collections = {
   configmaps: (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`,
   services: (namespace: string) => `/api/v1/namespaces/${namespace}/services`,
@@ -84,7 +84,7 @@ async function clear(admin: HostileServer, namespace: string): Promise<void> {
   }
 }
 
-/** Sends what must succeed. */
+/** Sends a request that must succeed. */
 async function ask(server: HostileServer, request: HostileRequest): Promise<Outcome> {
   const outcome = await server.send(request);
   if (outcome.status >= 200 && outcome.status < 300) return outcome;

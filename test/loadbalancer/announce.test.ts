@@ -66,11 +66,11 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     const neighbour = ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'stale'];
     network.client.run('ip', ...neighbour);
     await start();
-    await until('the neighbour knows', () => {
+    await until('the neighbor has the address in its cache', () => {
       const known = network.client.run('ip', 'neigh', 'show', address);
       return known !== '' && !known.includes('02:00:00:00:00:99');
     });
-    await until('it answers', async () => (await asked()).startsWith('podA'));
+    await until('the Service answers', async () => (await asked()).startsWith('podA'));
     assert.equal(k('get', 'service', 'web', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}'), address);
   });
 
@@ -78,17 +78,17 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     await part.stop('SIGTERM');
     assert.equal(isOnNode(), false);
     await start();
-    await until('it is there again', isOnNode);
+    await until('the address is on the interface again', isOnNode);
     await part.stop('SIGKILL');
     assert.equal(isOnNode(), true);
-    await until('it is gone', () => !isOnNode());
+    await until('the address is removed', () => !isOnNode());
     await start();
-    await until('it answers', async () => (await asked()).startsWith('podA'));
+    await until('the Service answers', async () => (await asked()).startsWith('podA'));
   });
 
   test('removes the address with its Service', async () => {
     k('delete', 'service', 'web');
-    await until('it is gone', () => !isOnNode());
+    await until('the address is removed', () => !isOnNode());
     await part.stop('SIGTERM');
   });
 

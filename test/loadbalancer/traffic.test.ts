@@ -112,7 +112,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     stack.use(await serveBoth('127.192.30.2', 5070, sipAnswer));
     await create(both('sip', 5060, 5070), 'sip', '127.192.30.2');
     const at = await address('sip');
-    await until('both answer', async () => (await answers(at, 5060)) === 'UDP TCP');
+    await until('both protocols answer', async () => (await answers(at, 5060)) === 'UDP TCP');
   });
 
   test(
@@ -150,32 +150,35 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     const at = await address('checked');
     const heard = async (): Promise<string> =>
       [...new Set(await Promise.all(Array.from({ length: 20 }, () => answers(at, 5066))))].toSorted().join(', ');
-    await until('both serve', async () => /one.*two/.test(await heard()));
+    await until('both backends serve', async () => /one.*two/.test(await heard()));
     await dies[Symbol.asyncDispose]();
-    await until('one serves', async () => (await heard()) === 'two two');
+    await until('one backend serves', async () => (await heard()) === 'two two');
     const unhealthy = '.metadata.annotations.loadbalancer\\.fairlead\\.dev/unhealthy-endpoints';
     const dead = '127.192.30.5:5070/TCP,127.192.30.5:5070/UDP';
-    await until('the Service names it', async () => (await field('checked', unhealthy)) === dead);
+    await until(
+      'the annotation of the Service names the backend',
+      async () => (await field('checked', unhealthy)) === dead,
+    );
     stack.use(await backend('127.192.30.5', 'one'));
-    await until('both serve again', async () => /one.*two/.test(await heard()));
+    await until('both backends serve again', async () => /one.*two/.test(await heard()));
   });
 
   test('LB-23 with the gate off, existing mixed Services can be edited and deleted, on the same data directory', async () => {
     const at = await address('sip');
     await fairlead.stop();
     fairlead = await up('', '--feature-gates', 'MixedProtocolLBService=false');
-    await until('it answers again', async () => (await answers(at, 5060)) === 'UDP TCP');
+    await until('both protocols answer again', async () => (await answers(at, 5060)) === 'UDP TCP');
     assert.equal(await address('sip'), at);
     const refused = await ask(['create', '-f', '-'], both('new', 5080, 5070));
     assert.match(refused.err, /may not contain more than 1 protocol when type is 'LoadBalancer'/);
     const move = [0, 1].map((index) => ({ op: 'replace', path: `/spec/ports/${index}/port`, value: 5061 }));
     await k(['patch', 'service', 'sip', '--type=json', '-p', JSON.stringify(move)]);
-    await until('it has moved', async () => (await answers(at, 5061)) === 'UDP TCP');
+    await until('the port has changed', async () => (await answers(at, 5061)) === 'UDP TCP');
     await fairlead.stop();
     fairlead = await up('');
-    await until('it answers still', async () => (await answers(at, 5061)) === 'UDP TCP');
+    await until('both protocols still answer', async () => (await answers(at, 5061)) === 'UDP TCP');
     await k(['delete', 'service', 'sip']);
-    await until('it is gone', async () => (await answers(at, 5061)) === ' ');
+    await until('the port is closed', async () => (await answers(at, 5061)) === ' ');
   });
 
   test('LB-7 a port that a cloud cannot open gets no traffic until another cloud opens it', async () => {
@@ -193,13 +196,13 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     const add = JSON.stringify([{ op: 'add', path: '/spec/ports/-', value: udp }]);
     await k(['patch', 'service', 'phone', '--type=json', '-p', add]);
     const condition = '.status.conditions[?(@.type=="LoadBalancerMixedProtocolNotSupported")].status';
-    await until('it is refused', async () => (await field('phone', condition)) === 'True');
-    await until('TCP goes on, alone', async () => (await answers(at, 5062)) === ' TCP');
+    await until('the condition reports the port', async () => (await field('phone', condition)) === 'True');
+    await until('only TCP answers', async () => (await answers(at, 5062)) === ' TCP');
     assert.match(await k(['get', 'cloudloadbalancers']), /gce +ccm +default\/phone +127\.47\./);
     await fairlead.stop();
     await simulate('azure');
-    await until('it is served', async () => (await field('phone', condition)) === 'False');
+    await until('the condition is resolved', async () => (await field('phone', condition)) === 'False');
     const now = await address('phone');
-    await until('both answer', async () => (await answers(now, 5062)) === 'UDP TCP');
+    await until('both protocols answer', async () => (await answers(now, 5062)) === 'UDP TCP');
   });
 });

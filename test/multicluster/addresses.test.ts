@@ -1,4 +1,4 @@
-// The addresses of imported services: for how long they last, how many there are, and for whom.
+// Addresses of imported services: allocation, release and reuse, and endpoints within addresses of other members.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -16,7 +16,7 @@ import { entryOf, join, joinSharing, startClusters } from './clusters.ts';
 import { reasonOf } from './pair.ts';
 
 describe('addresses', () => {
-  test('MCS-44 an address outlives the controller', async () => {
+  test('MCS-44 an address survives a restart of the controller', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -28,17 +28,17 @@ describe('addresses', () => {
     }
     const ips = async (): Promise<unknown> =>
       Promise.all(['a', 'b', 'c'].map(async (name) => (await west.importedService(name))?.spec?.ip ?? assert.fail()));
-    await until('all are there', async () => (await ips().catch(() => undefined)) !== undefined);
+    await until('all services have an address', async () => (await ips().catch(() => undefined)) !== undefined);
     const before = await ips();
     await first.disposeAsync();
     join([east, west], stack);
     await east.service('d', ['10.1.0.1']);
     await east.export('d');
-    await until('a new one comes', async () => (await west.importedService('d')) !== undefined);
+    await until('a new service is imported', async () => (await west.importedService('d')) !== undefined);
     assert.deepEqual(await ips(), before);
   });
 
-  test('MCS-45 a full pool is told, and the next service gets what is freed', async () => {
+  test('MCS-45 a full pool is reported on the export, and the next service gets a released address', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
@@ -47,18 +47,18 @@ describe('addresses', () => {
     for (const name of ['a', 'b']) {
       await east.service(name, ['10.1.0.1']);
       await east.export(name);
-      await until('it has one', async () => (await east.importedService(name)) !== undefined);
+      await until('the service has an address', async () => (await east.importedService(name)) !== undefined);
     }
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('the next has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
+    await until('the next service has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
     assert.equal(await east.importedService('web'), undefined);
     await east.unexport('a');
-    await until('now it has', async () => (await east.importedService('web')) !== undefined);
-    await until('and says so', async () => (await reasonOf(east, 'Initialized')) === 'Initialized');
+    await until('the next service has an address', async () => (await east.importedService('web')) !== undefined);
+    await until('its export reports it', async () => (await reasonOf(east, 'Initialized')) === 'Initialized');
   });
 
-  test('MCS-41 one address can be for all clusters', async () => {
+  test('MCS-41 a service can have one address in all clusters', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -73,7 +73,7 @@ describe('addresses', () => {
     assert.equal((await east.importedService('web'))?.spec?.ip, (await west.importedService('web'))?.spec?.ip);
   });
 
-  test('MCS-45 what is freed of an address for all clusters goes to the next service in all of them', async () => {
+  test('MCS-45 a released address of all clusters goes to the next service in all of them', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west', 'north'], stack);
     const [east] = clusters;
@@ -83,15 +83,18 @@ describe('addresses', () => {
       (await Promise.all(clusters.map((each) => each.importedService(name)))).every((each) => each !== undefined);
     await east.service('a', ['10.1.0.1']);
     await east.export('a');
-    await until('all have the first', () => haveAll('a'));
+    await until('all clusters have the first service', () => haveAll('a'));
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('the next one has none', async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress');
+    await until(
+      'the next service has no address',
+      async () => (await reasonOf(east, 'Initialized')) === 'NoFreeAddress',
+    );
     await east.unexport('a');
-    await until('now all have it', () => haveAll('web'));
+    await until('all clusters have the next service', () => haveAll('web'));
   });
 
-  test('MCS-44 an address is given back when a cluster that may have it can be read, or is no member any more', async () => {
+  test('MCS-44 an address is released once every cluster that may use it has been read or has left the set', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west', 'north'], stack);
     const [east, west, north] = clusters;
@@ -115,23 +118,23 @@ describe('addresses', () => {
       );
     };
     await east.export('a');
-    await until('the first has it', () => hasAddress('a'));
+    await until('the first service has an address', () => hasAddress('a'));
     await withdraw('a');
     north.reconnect();
     await until('north is read', () => part.problems().length === 0);
     await east.export('b');
-    await until('the next has it', () => hasAddress('b'));
+    await until('the next service has an address', () => hasAddress('b'));
     north.disconnect();
-    await until('north is away', () => part.problems().length > 0);
+    await until('north does not answer', () => part.problems().length > 0);
     await withdraw('b');
     await east.export('c');
     change(entries.slice(0, 2));
-    await until('the last has it', () => hasAddress('c'));
+    await until('the last service has an address', () => hasAddress('c'));
   });
 });
 
-describe('endpoints where other members have addresses', () => {
-  /** Clusters in which east exports `web` with these endpoints; what of them arrives in west. */
+describe('endpoints with addresses of other members', () => {
+  /** The endpoints of east that a cluster imports. */
   const arriving = async (west: Cluster): Promise<readonly string[]> => (await west.addresses('web'))['east'] ?? [];
 
   const eventOf = async (cluster: Cluster): Promise<string | undefined> => {
@@ -139,7 +142,7 @@ describe('endpoints where other members have addresses', () => {
     return items.find(({ reason }) => reason === 'EndpointsDropped')?.message;
   };
 
-  test('T3 are dropped by name, and the rest of the service goes on', async () => {
+  test('T3 are dropped, and the Service is exported without them', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
     assert.ok(east && west && north);
@@ -154,27 +157,27 @@ describe('endpoints where other members have addresses', () => {
     };
     await east.service('web', ['10.1.0.1', ...Object.keys(refused)]);
     await east.export('web');
-    await until('what is left arrives', async () => (await arriving(west)).join() === '10.1.0.1');
+    await until('the other endpoints are imported', async () => (await arriving(west)).join() === '10.1.0.1');
     assert.match(await metrics.metrics(), /fairlead_multicluster_dropped\{cluster="east"\} 4/);
-    await until('it is told', async () => (await eventOf(east)) !== undefined);
+    await until('an Event reports the dropped endpoint', async () => (await eventOf(east)) !== undefined);
     const message = (await eventOf(east)) ?? '';
     for (const [address, why] of Object.entries(refused)) assert.ok(message.includes(`${address} ${why}`), message);
     await until('it is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
   });
 
-  test('T3 are dropped when a range comes, and come back when it goes', async () => {
+  test('T3 are dropped when a range is declared, and imported again when it is removed', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
     await join([east, west], stack).part.ready;
     await east.service('web', ['10.1.0.1', '10.2.0.1']);
     await east.export('web');
-    await until('all arrive', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    await until('all endpoints are imported', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
     const range = { metadata: { name: 'more' }, spec: { cidrs: ['10.2.0.0/16'] }, status: {} };
     await west.client.create(serviceCidrKind, range);
-    await until('one is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
+    await until('one endpoint is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
     await west.client.delete(serviceCidrKind, { name: 'more' });
-    await until('and comes back', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    await until('the endpoint is imported again', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
   });
 
   test('T3 are dropped when a member that declares a range joins', async () => {
@@ -186,17 +189,17 @@ describe('endpoints where other members have addresses', () => {
     join([east, west], stack, { members: (tell) => (change = tell)(entries) });
     await east.service('web', ['10.1.0.1', '10.2.0.1']);
     await east.export('web');
-    await until('all arrive', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    await until('all endpoints are imported', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
     const policy = { endpointRanges: endpointRangesOf(['10.2.0.0/16']) };
     change([...entries, { ...entryOf(north, 2), policy }]);
-    await until('one is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
+    await until('one endpoint is dropped', async () => (await arriving(west)).join() === '10.1.0.1');
     change(entries);
-    await until('and comes back', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
+    await until('the endpoint is imported again', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
   });
 });
 
-describe('namespaces from which nobody may export', () => {
-  test('MCS-31 an export says why it is not accepted, what was exported is withdrawn, and can be exported again', async () => {
+describe('namespaces from which no cluster may export', () => {
+  test('MCS-31 an export reports why it is not accepted, an existing one is withdrawn, and it can be exported again', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -205,12 +208,15 @@ describe('namespaces from which nobody may export', () => {
     await join(clusters, first).part.ready;
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('it arrives', async () => (await west.importedService('web')) !== undefined);
+    await until('the service is imported', async () => (await west.importedService('web')) !== undefined);
     await first.disposeAsync();
     const second = stack.use(new AsyncDisposableStack());
     await join(clusters, second, { deniedNamespaces: ['default', 'shop'] }).part.ready;
-    await until('it is withdrawn', async () => (await west.importedService('web')) === undefined);
-    await until('it says why', async () => (await reasonOf(east, 'Initialized')) === 'NamespaceNotAllowed');
+    await until('the service is withdrawn', async () => (await west.importedService('web')) === undefined);
+    await until(
+      'the condition names the reason',
+      async () => (await reasonOf(east, 'Initialized')) === 'NamespaceNotAllowed',
+    );
     const object = await east.client.get(superclusterExportKind, { namespace: 'shop', name: 'web' });
     assert.match(
       object.status?.conditions?.find(({ type }) => type === 'Initialized')?.message ?? '',
@@ -224,6 +230,6 @@ describe('namespaces from which nobody may export', () => {
     await second.disposeAsync();
     await join(clusters, stack).part.ready;
     await east.export('web');
-    await until('it arrives again', async () => (await west.importedService('web')) !== undefined);
+    await until('the service is imported again', async () => (await west.importedService('web')) !== undefined);
   });
 });

@@ -1,4 +1,4 @@
-// One controller for all clusters, or an agent in each: the same comes of both, and of both at once.
+// One controller for all clusters, or an agent in each: both lead to the same state, also when they run together.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -17,40 +17,40 @@ import { until } from '../../src/server/testing/until.ts';
 import { root } from '../harness/process.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
-import { patientClock, rest } from './rest.ts';
+import { stoppedClock, untilIdle } from './until-idle.ts';
 
 const reader = 'system:serviceaccount:kube-system:fairlead-multicluster-reader';
 
-/** Gives the reader of the example its rights. */
+/** Grants the reader of the example its rights. */
 async function admitReader({ client }: Cluster): Promise<void> {
   const text = await readFile(joinPath(root, 'examples/rbac/multicluster-reader.yaml'), 'utf8');
   const [, role, binding] = loadAll(text);
-  // Casts since a file has no types; the server looks.
+  // Casts since a file has no types; the server validates the objects.
   await client.create(clusterRoleKind, role as ClusterRole);
   await client.create(clusterRoleBindingKind, binding as ClusterRoleBinding);
 }
 
-/** Starts an agent for each of some clusters, which may write to that one alone. */
+/** Starts an agent in each of the given clusters; each writes to its own cluster only. */
 async function startAgents(clusters: readonly Cluster[], stack: AsyncDisposableStack): Promise<void> {
   for (const own of clusters) {
     const entries = clusters.map((cluster, index) => ({
       ...entryOf(cluster, index),
       ...(cluster === own ? {} : { isReadOnly: true, connect: () => cluster.as(reader) }),
     }));
-    await join([own], stack, { clock: patientClock, members: (change) => change(entries) }).part.ready;
+    await join([own], stack, { clock: stoppedClock, members: (change) => change(entries) }).part.ready;
   }
 }
 
 const modes: Readonly<Record<string, (clusters: readonly Cluster[], stack: AsyncDisposableStack) => Promise<void>>> = {
-  central: async (clusters, stack) => join(clusters, stack, { clock: patientClock }).part.ready,
+  central: async (clusters, stack) => join(clusters, stack, { clock: stoppedClock }).part.ready,
   agents: startAgents,
   'central and agents at once': async (clusters, stack) => {
     await startAgents(clusters, stack);
-    await join(clusters, stack, { clock: patientClock }).part.ready;
+    await join(clusters, stack, { clock: stoppedClock }).part.ready;
   },
 };
 
-/** What a cluster holds of a service and says of its export, without what differs by chance. */
+/** The objects of a service in a cluster and the conditions of its export, without random fields. */
 async function held(cluster: Cluster, name: string): Promise<unknown> {
   const current = await cluster.serviceImport(name);
   const slices = await cluster.imported(name);
@@ -76,14 +76,14 @@ async function three(stack: AsyncDisposableStack): Promise<readonly [Cluster, Cl
   return [east, north, west];
 }
 
-/** The same story in every mode; what it leaves at each step. */
+/** The same scenario for every mode; returns the state after each step. */
 async function story(mode: string, stack: AsyncDisposableStack): Promise<readonly unknown[]> {
   const clusters = await three(stack);
   const [east, north, west] = clusters;
   await modes[mode]?.(clusters, stack);
-  // Two that write the same do not say it at the same moment.
+  // Two controllers do not write the same object at the same moment.
   const all = async (name: string): Promise<readonly unknown[]> => {
-    await rest(clusters, 100);
+    await untilIdle(clusters, 100);
     return Promise.all(clusters.map((each) => held(each, name)));
   };
   const have = (name: string, want: Record<string, readonly string[]>): Promise<unknown> =>
@@ -94,39 +94,45 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   const steps: unknown[] = [];
   await west.service('web', ['10.3.0.1']);
   await west.export('web');
-  await until('west exports', () => isExported(west, 'web'));
+  await until('the export of west succeeded', () => isExported(west, 'web'));
   await have('web', { west: ['10.3.0.1'] });
   steps.push(await all('web'));
-  await delay(1000); // timestamps have seconds, and equal ones are ordered by id
+  await delay(1000); // timestamps have a resolution of a second, and equal ones are ordered by id
   await east.service('web', ['10.1.0.1'], { sessionAffinity: 'ClientIP' });
   await east.export('web');
   await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1'] });
-  await until('they disagree', async () => (await west.conditions('web', 'current'))['Conflict'] === 'True');
-  await until('both say so', async () => (await isExported(east, 'web')) && (await isExported(west, 'web')));
+  await until('the conflict is reported', async () => (await west.conditions('web', 'current'))['Conflict'] === 'True');
+  await until('both exports report it', async () => (await isExported(east, 'web')) && (await isExported(west, 'web')));
   steps.push(await all('web'));
   await west.slice('web', ['10.3.0.1', '10.3.0.2']);
   await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1', '10.3.0.2'] });
   await west.unexport('web');
   await have('web', { east: ['10.1.0.1'] });
-  await until('it is agreed', async () => (await east.conditions('web', 'current'))['Conflict'] === 'False');
+  await until(
+    'the conflict is resolved',
+    async () => (await east.conditions('web', 'current'))['Conflict'] === 'False',
+  );
   for (const shape of ['seed', 'current'] as const)
-    await until('the export is gone', async () => Object.keys(await west.conditions('web', shape)).length === 0);
-  await until('the other stays', () => isExported(east, 'web'));
+    await until(
+      'the export of west is deleted',
+      async () => Object.keys(await west.conditions('web', shape)).length === 0,
+    );
+  await until('the export of east remains', () => isExported(east, 'web'));
   steps.push(await all('web'));
   await east.unexport('web');
   for (const each of clusters) {
-    await until('all is gone', async () => (await each.importedService('web')) === undefined);
-    await until('and slices', async () => (await each.imported('web')).length === 0);
+    await until('the import is deleted', async () => (await each.importedService('web')) === undefined);
+    await until('its slices are deleted', async () => (await each.imported('web')).length === 0);
   }
   await north.service('api', ['10.2.0.1']);
   await north.export('api');
-  await until('north exports', () => isExported(north, 'api'));
+  await until('the export of north succeeded', () => isExported(north, 'api'));
   steps.push(await all('api'));
   return steps;
 }
 
 describe('an agent in each cluster', () => {
-  test('comes to the same as one controller for all, and so do both at once (sheet 5.1)', async () => {
+  test('produces the same objects as one controller for all, and so do both together (sheet 5.1)', async () => {
     await using reference = new AsyncDisposableStack();
     const expected = await story('central', reference);
     for (const mode of ['agents', 'central and agents at once']) {
@@ -136,26 +142,26 @@ describe('an agent in each cluster', () => {
   });
 
   for (const mode of ['agents', 'central and agents at once']) {
-    test(`${mode}: agree on who came first, and come to rest (sheet 5.4)`, async () => {
+    test(`${mode}: the clusters agree on the order of exporters, and writes end (sheet 5.4)`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await three(stack);
       await modes[mode]?.(clusters, stack);
       for (const cluster of clusters) await cluster.service('web', ['10.1.0.1']);
       await Promise.all(clusters.map((cluster) => cluster.export('web')));
-      for (const cluster of clusters) await until('it is exported', () => isExported(cluster, 'web'));
+      for (const cluster of clusters) await until('the export succeeded', () => isExported(cluster, 'web'));
       const orders = async (): Promise<readonly string[]> =>
         Promise.all(
           clusters.map(async (each) => JSON.stringify((await each.serviceImport('web'))?.status?.clusters ?? [])),
         );
-      await until('all have one order', async () => {
+      await until('all clusters have one order', async () => {
         const found = await orders();
         return new Set(found).size === 1 && found[0]?.includes('west') && found[0].includes('north');
       });
-      await rest(clusters, 500);
+      await untilIdle(clusters, 500);
     });
   }
 
-  test('MCS-23 an agent that is away is named by the exports of the others, until it is back', async () => {
+  test('MCS-23 exports name an agent that does not answer, until it answers again', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, north, west] = await three(stack);
     const entries = (own: Cluster) =>
@@ -163,11 +169,11 @@ describe('an agent in each cluster', () => {
     for (const own of [east, north]) await join([own], stack, { members: (change) => change(entries(own)) }).part.ready;
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('north has it', async () => (await north.imported('web')).length === 1);
-    await until('it is taken up', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    await until('north imports it', async () => (await north.imported('web')).length === 1);
+    await until('west is missing', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
     assert.equal(await west.serviceImport('web'), undefined);
     join([west], stack, { members: (change) => change(entries(west)) });
-    await until('west has it too', () => isExported(east, 'web'));
+    await until('west imports it', () => isExported(east, 'web'));
     assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
   });
 });

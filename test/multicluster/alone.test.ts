@@ -1,4 +1,4 @@
-// `fairlead multicluster` as a process, over two servers of which it knows only what the file of members says.
+// `fairlead multicluster` as a process for two servers, configured by a file of members only.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { eventually as until } from './set.ts';
 const fairlead = (...args: readonly string[]) => run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
 const web = { namespace: 'shop', name: 'web' };
 
-/** A kubeconfig of a server that refuses connections. */
+/** A kubeconfig of a server that rejects connections. */
 const unreachable = `apiVersion: v1
 kind: Config
 clusters: [{ name: away, cluster: { server: 'https://127.0.0.1:9' } }]
@@ -80,7 +80,7 @@ describe('fairlead multicluster alone', () => {
 
   const client = (id: string): Client => clients.get(id) ?? assert.fail(id);
 
-  test('MCS-42 an import has the address of a Service that a stock proxy serves', async () => {
+  test('MCS-42 an import has the address of a Service that a stock proxy routes', async () => {
     const east = client('east');
     await east.create(serviceKind, {
       metadata: web,
@@ -95,7 +95,10 @@ describe('fairlead multicluster alone', () => {
     });
     await east.create(serviceExportKind, { metadata: web, spec: {} });
     const west = client('west');
-    await until('it has an address', async () => (await west.find(serviceImportKind, web))?.spec?.ips?.length === 1);
+    await until(
+      'the import has an address',
+      async () => (await west.find(serviceImportKind, web))?.spec?.ips?.length === 1,
+    );
     const imported = await west.get(serviceImportKind, web);
     const name = imported.metadata.annotations?.['multicluster.kubernetes.io/derived-service'] ?? '';
     const derived = await west.get(serviceKind, { namespace: 'shop', name });
@@ -109,7 +112,7 @@ describe('fairlead multicluster alone', () => {
       (await east.get(serviceExportKind, web)).status?.conditions?.some(
         ({ type, status }) => type === 'Ready' && status === 'True',
       ) ?? false;
-    await until('the export is told', ready);
+    await until('the export reports success', ready);
   });
 
   test('mcs status, why and list show the state of the set', async () => {
@@ -135,7 +138,7 @@ describe('fairlead multicluster alone', () => {
     ]);
   });
 
-  test('mcs why without --from names the cluster it looks from', async () => {
+  test('mcs why without --from names the importing cluster', async () => {
     const why = await fairlead('mcs', 'why', 'shop/web', '--zone', 'clusterset', '--members', members);
     assert.match(why.out, /^looking from cluster east; pass --from ID for another one$/m, why.err);
   });
@@ -154,7 +157,7 @@ describe('fairlead multicluster alone', () => {
     }
   });
 
-  test('MCS-2 mcs join refuses a cluster that is a member under another id', async () => {
+  test('MCS-2 mcs join rejects a cluster that is a member under another id', async () => {
     const kubeconfig = /kubeconfig: (\S+)/.exec((await run('cat', [members])).out)?.[1] ?? '';
     const path = join(members, '..', kubeconfig);
     const context = (await readKubeconfig({ paths: [path] })).context;
@@ -173,10 +176,13 @@ describe('fairlead multicluster alone', () => {
     assert.match(err, /is the cluster that is a member as "east" already/);
   });
 
-  test('mcs leave withdraws what a cluster exports, and what it imports, before it is taken from the file', async () => {
+  test('mcs leave withdraws the exports and imports of a cluster before its entry is removed from the file', async () => {
     const left = await fairlead('mcs', 'leave', 'east', '--members', members, '--timeout', '30s');
     assert.equal(left.code, 0, left.err);
-    await until('nothing of it is left', async () => (await client('west').find(serviceImportKind, web)) === undefined);
+    await until(
+      'all imports are withdrawn',
+      async () => (await client('west').find(serviceImportKind, web)) === undefined,
+    );
     assert.equal(await client('east').find(serviceImportKind, web), undefined);
     const { metadata, status } = await client('east').get(serviceExportKind, web);
     assert.deepEqual(metadata.finalizers ?? [], [], 'its exports can be deleted without the controller');
@@ -186,7 +192,7 @@ describe('fairlead multicluster alone', () => {
     assert.doesNotMatch((await run('cat', [members])).out, /east/);
   });
 
-  test('mcs join refuses an id whose Lease names another cluster, unless forced', async () => {
+  test('mcs join rejects an id whose Lease names another cluster, unless forced', async () => {
     const lease = { namespace: 'kube-system', name: 'multicluster-source-north' };
     const labels = {
       'app.kubernetes.io/managed-by': 'mcsd-controller.fairlead.dev',

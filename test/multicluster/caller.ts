@@ -1,17 +1,17 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long a call may take. */
+/** The timeout of a call. */
 export const callMs = 3000;
 
-/** What a caller got, and when. */
+/** The result and the time of a call. */
 export interface Call {
   readonly atMs: number;
-  /** The cluster that answered; undefined: an error that the caller saw. */
+  /** The cluster that answered; undefined: the caller got an error. */
   readonly from: string | undefined;
 }
 
-/** Somebody who calls all the time, one connection after the other. */
+/** A client that calls continuously, with a new connection each time. */
 export class Caller implements AsyncDisposable {
   readonly calls: Call[] = [];
   readonly #end = new AbortController();
@@ -33,7 +33,7 @@ export class Caller implements AsyncDisposable {
     return this.calls.filter(({ from }) => from === undefined);
   }
 
-  /** Who answered the last calls. */
+  /** The clusters that answered the last calls. */
   last(count: number): string {
     return [...new Set(this.calls.slice(-count).map(({ from = 'nobody' }) => from))].toSorted().join();
   }
@@ -44,7 +44,7 @@ export class Caller implements AsyncDisposable {
   }
 }
 
-/** One request on a connection of its own. */
+/** One request over a new connection. */
 function answerOf(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const asked = request(url, { agent: false, timeout: callMs }, (response) => {

@@ -1,4 +1,4 @@
-// Clusters in this process and a controller that joins them, for tests: no ports, faults on the way when told to.
+// Clusters in this process and a controller that joins them, for tests: no ports, and faults on demand.
 
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -28,21 +28,21 @@ import { partUser } from '../../src/server/access/identity/users.ts';
 import type { TestServer } from '../../src/server/testing/server.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 
-/** What goes wrong with a call: thrown before or after it was made, as a function of the call; undefined: nothing. */
+/** Decides about a fault of a call: an error thrown before or after the call, or undefined for none. */
 export type Fault = (call: ApiRequest) => Promise<void> | void;
 
-/** One cluster: its server, and ways to it. */
+/** One cluster: its server, and clients of it. */
 export class Cluster implements AsyncDisposable {
   readonly id: string;
   readonly client: Client;
   readonly #server: TestServer;
-  /** Runs before every call of the parts. */
+  /** Runs before every call of a component. */
   fault: Fault = () => undefined;
-  /** Runs after every call of the parts, whose answer is then lost. */
+  /** Runs after every call of a component, whose response is then lost. */
   faultAfter: Fault = () => undefined;
-  /** Runs before every line of a stream to the parts: what it waits for, they wait for. */
+  /** Runs before every line of a stream to a component, which is delivered when it resolves. */
   faultLine: Fault = () => undefined;
-  /** Every write that a part made. */
+  /** Every write of a component. */
   readonly writes: ApiRequest[] = [];
   #cut = new AbortController();
 
@@ -52,13 +52,13 @@ export class Cluster implements AsyncDisposable {
     this.client = this.as('kubernetes-admin', ['system:masters']);
   }
 
-  /** A client of somebody, without faults. */
+  /** A client of a user, without faults. */
   as(name: string, groups: readonly string[] = []): Client {
     const user = { name, uid: '', groups: [...groups, 'system:authenticated'] };
     return new Client(inProcess((request) => this.#server.handle({ ...request, user })));
   }
 
-  /** A client of a part, with faults, and with those of its own line. */
+  /** A client of a component, with the faults of the cluster and those of its own connection. */
   connect(part = 'multicluster', line: Fault = () => undefined): Client {
     const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
     return new Client(
@@ -69,7 +69,7 @@ export class Cluster implements AsyncDisposable {
     );
   }
 
-  /** Nothing gets through any more, and what is under way breaks. */
+  /** Blocks all new calls and interrupts those in progress. */
   disconnect(): void {
     this.fault = () => {
       throw new Error('connect ECONNREFUSED');
@@ -77,7 +77,7 @@ export class Cluster implements AsyncDisposable {
     this.breakConnections();
   }
 
-  /** What is under way breaks; who tries again gets through. */
+  /** Interrupts calls in progress; new ones succeed. */
   breakConnections(): void {
     this.#cut.abort(new Error('the connection broke'));
     this.#cut = new AbortController();
@@ -136,7 +136,7 @@ export class Cluster implements AsyncDisposable {
     await this.slice(name, addresses);
   }
 
-  /** The slice of a Service as it is to be. */
+  /** Creates or replaces the slice of a Service. */
   async slice(service: string, addresses: readonly string[], name = `${service}-abc`): Promise<void> {
     const slice: EndpointSlice = {
       metadata: { namespace: 'shop', name, labels: { [serviceNameLabel]: service, [managedByLabel]: 'test' } },
@@ -208,10 +208,10 @@ export async function startClusters(ids: readonly string[], stack: AsyncDisposab
   );
 }
 
-/** Short times, so that tests need not wait for long. */
+/** Short intervals for fast tests. */
 export const quickProbes = { renewMs: 200, durationMs: 1000 };
 
-/** The entry of a cluster with addresses of its own. */
+/** The entry of a member with its own pool of addresses. */
 export const entryOf = (cluster: Cluster, index: number): MemberEntry => ({
   id: cluster.id,
   connect: () => cluster.connect(),
@@ -231,7 +231,7 @@ export interface Joined {
   readonly metrics: Registry;
 }
 
-/** A controller that joins the clusters. */
+/** Starts a controller for the clusters. */
 export function join(
   clusters: readonly Cluster[],
   stack: AsyncDisposableStack,
@@ -248,7 +248,7 @@ export function join(
   return { part, metrics };
 }
 
-/** A controller that joins clusters which have the same addresses for a service. */
+/** Starts a controller for clusters that share one pool of addresses. */
 export const joinSharing = (clusters: readonly Cluster[], vips: Vips, stack: AsyncDisposableStack): Joined =>
   join(clusters, stack, {
     members: (change) => change(clusters.map((each, index) => ({ ...entryOf(each, index), vips }))),

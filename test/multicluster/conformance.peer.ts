@@ -1,6 +1,6 @@
 // The conformance suite of the upstream API (sigs.k8s.io/mcs-api), on two clusters of `fairlead up`. MCS_CONFORMANCE names its
-// program, which `go test -c` makes in the folder conformance of that repository; MCS_CONFORMANCE_FILTER, if it is set, chooses
-// specs by label. It needs root, since the suite connects to port 42, and nslookup. Deployments, Pods and `exec` are ours (see
+// program, built by `go test -c` in the folder conformance of that repository; MCS_CONFORMANCE_FILTER, if it is set, selects
+// specs by label. Needs root, since the suite connects to port 42, and nslookup. Deployments, Pods and `exec` are simulated (see
 // conformance/), since there are no kubelets; the API servers, the controllers, DNS and the proxy are the real ones.
 
 import assert from 'node:assert/strict';
@@ -64,7 +64,7 @@ test('MCS-9 the conformance suite of the upstream API passes', { skip }, async (
   );
 });
 
-/** A front before one cluster, and its workloads. */
+/** A proxy in front of the API server of one cluster, and its workloads. */
 async function frontOf(
   up: Fairlead,
   { cluster, index }: { readonly cluster: string; readonly index: number },
@@ -102,7 +102,7 @@ async function readReport(path: string): Promise<readonly Spec[]> {
   return (suite?.SpecReports ?? []).filter(({ LeafNodeType }) => LeafNodeType === 'It');
 }
 
-/** How many of the required and the optional specs pass. */
+/** The number of required and optional specs that pass. */
 function tally(specs: readonly Spec[]): readonly string[] {
   const labels = ({ LeafNodeLabels, ContainerHierarchyLabels }: Spec): readonly string[] => [
     ...(LeafNodeLabels ?? []),

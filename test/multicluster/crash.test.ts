@@ -1,4 +1,4 @@
-// The multi-cluster controller is killed, stopped, or paused with everything else, while somebody calls an imported Service:
+// The multi-cluster controller is killed, stopped, or paused with everything else, while a client calls an imported Service:
 // no call fails, and no imported slice is deleted or written again. Every cluster, controller and Pod is a process.
 
 import assert from 'node:assert/strict';
@@ -29,7 +29,7 @@ const places = [
 ];
 const name = 'web.shop.svc.supercluster.local';
 
-/** The clusters, whose west imports `web` from east, and the controllers. */
+/** The clusters, of which west imports `web` from east, and the controllers. */
 class Stand {
   readonly west: SetCluster;
   readonly clusters: readonly SetCluster[];
@@ -53,7 +53,7 @@ class Stand {
     const [east] = clusters;
     await east?.serve('web');
     await east?.export('web');
-    await eventually('it is imported', async () => (await stand.west.curl(name)) === 'east');
+    await eventually('the Service is imported', async () => (await stand.west.curl(name)) === 'east');
     await eventually('its source has a lease', async () => (await stand.renewal()).holder !== '');
     return stand;
   }
@@ -64,29 +64,29 @@ class Stand {
     this.controllers.push(controller);
   }
 
-  /** Ends all controllers but the last, which waits to lead. */
+  /** Kills all controllers but the last, which then becomes the leader. */
   async endFirst(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     await this.controllers.shift()?.stop(signal);
   }
 
-  /** Who renews the lease of east in west, and when that was last. */
+  /** The holder and time of the last renewal of the lease of east in west. */
   async renewal(): Promise<{ readonly holder: string; readonly atMs: number }> {
     const lease = { namespace: 'kube-system', name: 'multicluster-source-east' };
     const { holderIdentity = '', renewTime = '' } = (await this.west.client.find(leaseKind, lease))?.spec ?? {};
     return { holder: holderIdentity, atMs: Date.parse(renewTime) };
   }
 
-  /** Calls all the time while `happen` goes on, and until the leases from before would have run out. */
+  /** Calls continuously during `happen`, and until leases that were not renewed would have expired. */
   async undisturbed(happen: () => Promise<void>, { isPause = false } = {}): Promise<void> {
     const { holder } = await this.renewal();
     await using events = await SliceEvents.start(this.west.client);
     await using caller = new Caller(`http://${await this.west.resolve(name)}:8080/`);
-    await eventually('calls arrive', async () => caller.calls.length > 10);
+    await eventually('calls succeed', async () => caller.calls.length > 10);
     const began = performance.now();
     await happen();
     const ended = performance.now();
     const longAfter = Date.now() + sourceLeaseMs;
-    await eventually('leases are renewed, by another controller where one took over', async () => {
+    await eventually('leases are renewed, by another controller if one took over', async () => {
       const now = await this.renewal();
       return now.atMs > longAfter && (now.holder !== holder || isPause);
     });
@@ -102,13 +102,13 @@ class Stand {
 const pidsOf = ({ clusters, controllers }: Stand): readonly number[] =>
   [...clusters, ...controllers].map(({ pid }) => pid);
 
-/** The freezer of cgroups: in its own hierarchy (version 1), or in every group (version 2). */
+/** The cgroup freezer: a hierarchy of its own (version 1), or part of every group (version 2). */
 const freezers = [
   { root: '/sys/fs/cgroup/freezer', file: 'freezer.state', frozen: 'FROZEN', thawed: 'THAWED' },
   { root: '/sys/fs/cgroup', file: 'cgroup.freeze', frozen: '1', thawed: '0' },
 ];
 
-/** Freezes processes for so long in a group of their own. */
+/** Freezes processes for a duration in a cgroup of their own. */
 async function frozen(pids: readonly number[], ms: number, { root, file, frozen: on, thawed }: (typeof freezers)[0]) {
   const group = join(root, `fairlead-test-${process.pid}`);
   await mkdir(group);
@@ -129,46 +129,46 @@ async function stopped(pids: readonly number[], ms: number): Promise<void> {
   for (const pid of pids) process.kill(pid, 'SIGCONT');
 }
 
-describe('a controller that ends', { skip: unlessInstalled('curl', 'dig') }, () => {
+describe('a controller that stops', { skip: unlessInstalled('curl', 'dig') }, () => {
   const stack = new AsyncDisposableStack();
   let stand: Stand;
   before(async () => (stand = await Stand.start(stack)));
   after(() => stack.disposeAsync());
 
-  test('is killed, with a standby: no call fails and no slice is deleted', async () => {
+  test('killed, with a standby: no call fails and no slice is deleted', async () => {
     await stand.startController();
     await stand.undisturbed(() => stand.endFirst('SIGKILL'));
   });
 
-  test('is killed, without a standby, and restarted at once: the same', async () => {
+  test('killed, without a standby, and restarted at once: no call fails and no slice is deleted', async () => {
     await stand.undisturbed(async () => {
       await stand.endFirst('SIGKILL');
       await stand.startController();
     });
   });
 
-  test('is told to stop, with a standby: it hands over before its lease runs out', async () => {
+  test('SIGTERM, with a standby: the standby takes over before the lease expires', async () => {
     await stand.startController();
     await stand.undisturbed(() => stand.endFirst('SIGTERM'));
   });
 
-  test('is paused with all servers, reapers and proxies for longer than leases last: nothing is removed on waking', async () => {
+  test('paused with all servers, reapers and proxies for longer than a lease: nothing is deleted afterwards', async () => {
     await stand.undisturbed(() => stopped(pidsOf(stand), sourceLeaseMs + 4000), { isPause: true });
   });
 
   const freezer = freezers.find(({ root, file }) => existsSync(join(root, root.endsWith('freezer') ? 'tasks' : file)));
   const noFreezer = freezer === undefined ? 'no cgroup freezer here' : false;
-  test('is frozen with all of them in a cgroup: the same', { skip: noFreezer }, async () => {
+  test('frozen with all of them in a cgroup: nothing is deleted afterwards', { skip: noFreezer }, async () => {
     if (freezer === undefined) return;
     await stand.undisturbed(() => frozen(pidsOf(stand), sourceLeaseMs + 4000, freezer), { isPause: true });
   });
 });
 
-describe('a controller that is gone for good', { skip: unlessInstalled('curl', 'dig') }, () => {
+describe('a controller that never comes back', { skip: unlessInstalled('curl', 'dig') }, () => {
   const stack = new AsyncDisposableStack();
   after(() => stack.disposeAsync());
 
-  test('removes nothing where reapers freeze, also when it returns', async () => {
+  test('nothing is deleted where reapers freeze, also when the controller returns', async () => {
     const stand = await Stand.start(stack, { reaper: { 'on-controller-loss': 'Freeze' } });
     await stand.undisturbed(async () => {
       await stand.endFirst('SIGKILL');

@@ -3,7 +3,7 @@ import { diff } from '../../src/multicluster/project/diff.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf } from './clusters.ts';
 
-/** What is still to be written anywhere for the end to be the pure merge of all exports, worked out from what is read anew. */
+/** The writes that are missing anywhere until all members equal the pure merge of all exports, computed from a fresh read. */
 export async function differences(clusters: readonly Cluster[], names: readonly string[]): Promise<readonly string[]> {
   await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
   const keys = new Set([...snapshot.keys(), ...names.map((name) => `shop/${name}`)]);

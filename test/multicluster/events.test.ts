@@ -1,4 +1,4 @@
-// What `kubectl describe serviceexport` tells below the conditions.
+// Events of exports, as `kubectl describe serviceexport` prints them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,16 +20,16 @@ async function isTold(cluster: Cluster, reason: string): Promise<boolean> {
   return groups.has('multicluster.k8s.io/v1alpha1') && groups.has('multicluster.x-k8s.io/v1beta1');
 }
 
-test('MCS-137 exports of both groups tell what happens to them', async () => {
+test('MCS-137 exports of both groups get Events about their state', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
   await join([east, west], stack).part.ready;
   await east.export('web');
-  await until('there is no Service', () => isTold(east, 'NoService'));
+  await until('an Event reports the missing Service', () => isTold(east, 'NoService'));
   await east.service('web', ['10.1.0.1', '0.1.2.3']);
-  await until('it is exported', () => isTold(east, 'Exported'));
-  await until('one endpoint is not', () => isTold(east, 'EndpointsDropped'));
+  await until('an Event reports success', () => isTold(east, 'Exported'));
+  await until('an Event reports the dropped endpoint', () => isTold(east, 'EndpointsDropped'));
   await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
   await west.export('web');
   for (const cluster of [east, west]) await until('conflict', () => isTold(cluster, 'Conflict'));
@@ -41,7 +41,7 @@ test('MCS-137 exports of both groups tell what happens to them', async () => {
     { namespace: 'shop', name: 'web' },
     { body: { spec: { ports: [{ name: 'http', port: 80 }] } } },
   );
-  await until('it is over', () => isTold(west, 'ConflictResolved'));
+  await until('an Event reports the resolved conflict', () => isTold(west, 'ConflictResolved'));
 });
 
 test('an export that came first and is created again causes no Event about a resolved conflict', async () => {
@@ -51,23 +51,23 @@ test('an export that came first and is created again causes no Event about a res
   await join([east, west], stack).part.ready;
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('it is exported', () => isTold(east, 'Exported'));
+  await until('the export succeeded', () => isTold(east, 'Exported'));
   await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
   await west.export('web');
-  await until('conflict', () => isTold(west, 'Conflict'));
+  await until('the conflict is reported', () => isTold(west, 'Conflict'));
   const conflict = async (): Promise<string | undefined> =>
     (await west.client.get(serviceExportKind, { namespace: 'shop', name: 'web' })).status?.conditions?.find(
       ({ type }) => type === 'Conflict',
     )?.status;
   await east.unexport('web');
-  await until('the conflict is over', async () => (await conflict()) === 'False');
+  await until('the conflict is resolved', async () => (await conflict()) === 'False');
   const web = { namespace: 'shop', name: 'web' };
   for (const kind of [superclusterExportKind, serviceExportKind])
-    await until('the export is gone', async () => (await east.client.find(kind, web)) === undefined);
+    await until('the export is deleted', async () => (await east.client.find(kind, web)) === undefined);
   await east.export('web');
-  await until('the conflict is back', async () => (await conflict()) === 'True');
+  await until('the conflict is reported again', async () => (await conflict()) === 'True');
   await east.unexport('web');
-  await until('it is over for good', () => isTold(west, 'ConflictResolved'));
+  await until('an Event reports the resolved conflict', () => isTold(west, 'ConflictResolved'));
   const { items } = await west.client.list(eventKind, { namespace: 'shop' });
   for (const apiVersion of ['multicluster.k8s.io/v1alpha1', 'multicluster.x-k8s.io/v1beta1']) {
     const resolved = items.filter(
@@ -81,7 +81,7 @@ test('an export that came first and is created again causes no Event about a res
   }
 });
 
-test('MCS-23 exports tell of a cluster that does not take them, and of one that is away', async () => {
+test('MCS-23 exports get Events about a cluster that does not import them, and about a lost one', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
@@ -92,19 +92,19 @@ test('MCS-23 exports tell of a cluster that does not take them, and of one that 
   };
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('west lags', () => isTold(east, 'ClusterLagging'));
+  await until('an Event names west as lagging', () => isTold(east, 'ClusterLagging'));
   const { items } = await east.client.list(eventKind, { namespace: 'shop' });
   assert.match(
     items.find(({ reason }) => reason === 'ClusterLagging')?.message ?? '',
     /west rejects the import: no way/,
   );
   west.reconnect();
-  await until('it is exported', () => isTold(east, 'Exported'));
+  await until('the export succeeded', () => isTold(east, 'Exported'));
   west.disconnect();
-  await until('west is away', () => isTold(east, 'ClusterUnreachable'));
+  await until('an Event names west as unreachable', () => isTold(east, 'ClusterUnreachable'));
 });
 
-test('T2 T7 refusals are told where the export is', async () => {
+test('T2 T7 exports get Events about rejections', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
@@ -117,6 +117,6 @@ test('T2 T7 refusals are told where the export is', async () => {
     await cluster.service('web', ['10.1.0.1']);
     await cluster.export('web');
   }
-  await until('east may not', () => isTold(east, 'NamespaceNotAllowed'));
-  await until('west has too many', () => isTold(west, 'QuotaExceeded'));
+  await until('the namespace is rejected for east', () => isTold(east, 'NamespaceNotAllowed'));
+  await until('the quota of west is exceeded', () => isTold(west, 'QuotaExceeded'));
 });

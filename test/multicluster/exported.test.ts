@@ -1,4 +1,4 @@
-// `Exported` is a promise: whoever reads it finds the endpoints everywhere.
+// Condition `Exported` is a promise: when it is true, every cluster has the endpoints.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { join, startClusters } from './clusters.ts';
 
 const isOfSlices = ({ path }: { readonly path: string }): boolean => path.endsWith('/endpointslices');
 
-test('MCS-20 a service whose endpoints are read late is exported when they have arrived', async () => {
+test('MCS-20 a service whose endpoints are read late is exported once they are imported', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
@@ -19,17 +19,17 @@ test('MCS-20 a service whose endpoints are read late is exported when they have 
   east.faultLine = (call) => (isOfSlices(call) ? late.promise : undefined);
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('it is imported', async () => (await west.serviceImport('web')) !== undefined);
-  await until('and taken up', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
-  await delay(100); // nothing is to happen
+  await until('the service is imported', async () => (await west.serviceImport('web')) !== undefined);
+  await until('the export is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
+  await delay(100); // time for a premature condition
   assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
   assert.equal((await east.conditions('web', 'current'))['Ready'], 'False');
   late.resolve();
-  await until('it is exported', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  await until('the export succeeded', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
   assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
 });
 
-test('MCS-20 endpoints that are on their way to a slow member are waited for', async () => {
+test('MCS-20 Exported waits for endpoints that a slow member has not written yet', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
@@ -40,10 +40,10 @@ test('MCS-20 endpoints that are on their way to a slow member are waited for', a
   west.fault = (call) => (isOfSlices(call) || call.path.includes('/endpointslices/') ? late.promise : undefined);
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('east has its own', async () => (await east.imported('web')).length === 1);
-  await delay(100); // nothing is to happen
+  await until('east has its own slice', async () => (await east.imported('web')).length === 1);
+  await delay(100); // time for a premature condition
   assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
   late.resolve();
-  await until('it is exported', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  await until('the export succeeded', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
   assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
 });

@@ -1,4 +1,4 @@
-// Whatever goes wrong on the way, the clusters end up as the exports say, and nothing is deleted that should stay.
+// Whatever fails, the clusters converge to the state of the exports, and no object is deleted that should stay.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,11 +11,11 @@ import { importedServiceKind } from '../../src/api/kinds/multicluster/superclust
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { join, startClusters } from './clusters.ts';
-import { patientClock, rest } from './rest.ts';
+import { stoppedClock, untilIdle } from './until-idle.ts';
 
 const isWrite = ({ method }: { readonly method: string }): boolean => method !== 'GET';
 
-/** What a cluster holds of `web`, without what differs by chance. */
+/** The objects of `web` in a cluster, without random fields. */
 async function held(cluster: Cluster): Promise<unknown> {
   const [imported, current, slices] = await Promise.all([
     cluster.importedService('web'),
@@ -51,7 +51,7 @@ async function twoExporters(stack: AsyncDisposableStack): Promise<readonly [Clus
 
 describe('a controller that is killed', () => {
   for (const order of ['before', 'after'] as const) {
-    test(`${order} any of its writes leaves what the next one completes (sheet 5.8)`, async () => {
+    test(`${order} any of its writes: the next controller completes the state (sheet 5.8)`, async () => {
       await using reference = new AsyncDisposableStack();
       const expected = await undisturbed(reference);
       for (let step = 0; step < expected.writes; step++) {
@@ -84,14 +84,14 @@ describe('a controller that is killed', () => {
     const clusters = await twoExporters(stack);
     for (const cluster of clusters) await cluster.export('web');
     join(clusters, stack);
-    await until('it is complete', () => isSettled(clusters, clusters));
+    await until('the state is complete', () => isSettled(clusters, clusters));
     const writes = clusters.flatMap((each) => each.writes).filter(({ path }) => !path.includes('/leases'));
     return { held: await Promise.all(clusters.map(held)), writes: writes.length };
   }
 });
 
-describe('a member in trouble', () => {
-  test('MCS-23 a member that is down keeps nobody from being served, and catches up', async () => {
+describe('a failing member', () => {
+  test('MCS-23 a member that does not answer does not delay others, and catches up', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
     assert.ok(east && west && north);
@@ -100,18 +100,18 @@ describe('a member in trouble', () => {
     north.disconnect();
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('the others have it', async () => (await west.imported('web')).length === 1);
-    await until('and the export names who is missing', async () => {
+    await until('the others import it', async () => (await west.imported('web')).length === 1);
+    await until('the export names the missing member', async () => {
       const conditions = await east.conditions('web', 'seed');
       return conditions['Exported'] === 'False' && conditions['Initialized'] === 'True';
     });
     assert.ok(part.problems().some((problem) => problem.startsWith('cluster north does not answer')));
     north.reconnect();
-    await until('it catches up', async () => (await north.imported('web')).length === 1);
+    await until('north catches up', async () => (await north.imported('web')).length === 1);
     await until('the export is complete', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
   });
 
-  test('a member that is slow keeps nobody waiting', async () => {
+  test('a slow member does not delay others', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, slow] = await startClusters(['east', 'west', 'slow'], stack);
     assert.ok(east && west && slow);
@@ -121,24 +121,24 @@ describe('a member in trouble', () => {
     slow.fault = (call) => (isWrite(call) ? end : undefined);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('the others have it', async () => (await west.imported('web')).length === 1);
+    await until('the others import it', async () => (await west.imported('web')).length === 1);
     for (let last = 1; last <= 20; last++) await east.slice('web', [`10.1.0.${last}`]);
-    await until('and follow', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.20');
+    await until('the others import the change', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.20');
     assert.deepEqual(await slow.imported('web'), [], 'which has not even begun');
     resolve();
     slow.reconnect();
-    await until('it catches up', async () => (await slow.addresses('web'))['east']?.[0] === '10.1.0.20');
+    await until('the slow member catches up', async () => (await slow.addresses('web'))['east']?.[0] === '10.1.0.20');
   });
 
   for (const code of [401, 403, 404, 410, 503]) {
-    test(`a source that answers ${code} is unknown, not empty: what came from it stays (sheet 5.6)`, async () => {
+    test(`a source that answers ${code} is unknown, not empty: its slices stay (sheet 5.6)`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await twoExporters(stack);
       const [east, west] = clusters;
       for (const cluster of clusters) await cluster.export('web');
       const first = stack.use(new AsyncDisposableStack());
       join(clusters, first);
-      await until('it is complete', () => isSettled(clusters, clusters));
+      await until('the state is complete', () => isSettled(clusters, clusters));
       const before = await held(east);
       await first.disposeAsync();
       west.fault = ({ path }) => {
@@ -150,11 +150,11 @@ describe('a member in trouble', () => {
       assert.deepEqual(await held(east), before);
       west.reconnect();
       await west.slice('web', ['10.2.0.2']);
-      await until('it goes on', async () => (await east.addresses('web'))['west']?.[0] === '10.2.0.2');
+      await until('changes are imported again', async () => (await east.addresses('web'))['west']?.[0] === '10.2.0.2');
     });
   }
 
-  test('an export that is deleted stays until a member that answers but has not been read is known to have nothing of it', async () => {
+  test('an export that is deleted keeps its finalizer until a member that answers but has not been read is known to have nothing of it', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -162,7 +162,7 @@ describe('a member in trouble', () => {
     await east.export('web');
     const first = stack.use(new AsyncDisposableStack());
     join([east, west], first);
-    await until('it is imported', () => isSettled([east, west], [east]));
+    await until('the export is complete', () => isSettled([east, west], [east]));
     await first.disposeAsync();
     const { promise: end, resolve } = Promise.withResolvers<void>();
     west.fault = ({ path }) => (/(endpointslices|services|serviceimports)$/.test(path) ? end : undefined);
@@ -175,54 +175,63 @@ describe('a member in trouble', () => {
       'east was worked on',
       async () => (await east.conditions('other', 'seed'))['Initialized'] !== undefined,
     );
-    await rest([east]);
+    await untilIdle([east]);
     const web = { namespace: 'shop', name: 'web' };
     assert.ok(await east.client.find(superclusterExportKind, web), 'its finalizer holds it');
     assert.notDeepEqual(await west.addresses('web'), {});
     west.reconnect();
     resolve();
-    await until('it is withdrawn', async () => Object.keys(await west.addresses('web')).length === 0);
-    await until('it goes', async () => (await east.client.find(superclusterExportKind, web)) === undefined);
+    await until('the import is withdrawn', async () => Object.keys(await west.addresses('web')).length === 0);
+    await until(
+      'the export is deleted',
+      async () => (await east.client.find(superclusterExportKind, web)) === undefined,
+    );
   });
 
-  test('a partition into halves heals without a trace', async () => {
+  test('a partition into halves heals without remains', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const [east, west] = clusters;
     for (const cluster of clusters) await cluster.export('web');
     join(clusters, stack);
-    await until('it is complete', () => isSettled(clusters, clusters));
+    await until('the state is complete', () => isSettled(clusters, clusters));
     west.disconnect();
     await east.slice('web', ['10.1.0.9']);
     await west.slice('web', ['10.2.0.9']);
     await west.unexport('web');
-    await until('here it goes on', async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.9');
+    await until(
+      'changes are imported in the half of the controller',
+      async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.9',
+    );
     assert.deepEqual((await east.addresses('web'))['west'], ['10.2.0.1'], 'what is not known to be gone stays');
     west.reconnect();
-    await until('what was withdrawn is', async () => Object.keys(await east.addresses('web')).join() === 'east');
-    await until('there too', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.9');
-    await until('and the export is gone', async () => Object.keys(await west.conditions('web', 'seed')).length === 0);
+    await until(
+      'the withdrawn service is deleted',
+      async () => Object.keys(await east.addresses('web')).join() === 'east',
+    );
+    await until('the other half has the change', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.9');
+    await until('the export is deleted', async () => Object.keys(await west.conditions('web', 'seed')).length === 0);
   });
 });
 
-describe('two controllers at once', () => {
-  test('come to what one comes to, and then rest (sheet 5.8)', async () => {
+describe('two controllers', () => {
+  test('converge to the same state as one, and stop writing (sheet 5.8)', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const [east, west] = clusters;
-    for (const _ of [1, 2]) join(clusters, stack, { clock: patientClock });
+    for (const _ of [1, 2]) join(clusters, stack, { clock: stoppedClock });
     for (const cluster of clusters) await cluster.export('web');
-    await until('it is complete', () => isSettled(clusters, clusters));
+    await until('the state is complete', () => isSettled(clusters, clusters));
     for (let last = 1; last <= 10; last++) await east.slice('web', [`10.1.0.${last}`]);
-    await until('they follow', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.10');
-    await rest(clusters, 500);
+    await until('the change is imported', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.10');
+    await untilIdle(clusters, 500);
     assert.equal((await east.imported('web')).length, 2);
     await west.unexport('web');
     await east.unexport('web');
-    await until('and all is gone', async () => (await west.importedService('web')) === undefined);
+    await until('the import is deleted', async () => (await west.importedService('web')) === undefined);
   });
 
-  test('stand for election: one writes', async () => {
+  test('elect a leader, which alone writes', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const leaderElection = {
@@ -235,21 +244,21 @@ describe('two controllers at once', () => {
     const parts = [1, 2].map(() => stack.use(new AsyncDisposableStack()));
     for (const each of parts) await join(clusters, each, { leaderElection }).part.ready;
     await clusters[0].export('web');
-    await until('it is imported', async () => (await clusters[1].imported('web')).length === 1);
+    await until('the service is imported', async () => (await clusters[1].imported('web')).length === 1);
     await parts[0]?.disposeAsync();
     await clusters[1].export('web');
-    await until('the other takes over', () => isSettled(clusters, clusters));
+    await until('the other controller takes over', () => isSettled(clusters, clusters));
   });
 });
 
-describe('hand edits', () => {
-  test('MCS-71 MCS-103 MCS-108 are taken back, and what others wrote is left alone', async () => {
+describe('manual changes', () => {
+  test('MCS-71 MCS-103 MCS-108 are reverted, and objects of others are not changed', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const [east, west] = clusters;
     await east.export('web');
     join(clusters, stack);
-    await until('it is complete', () => isSettled(clusters, [east]));
+    await until('the state is complete', () => isSettled(clusters, [east]));
     const before = await held(west);
     const [slice] = await west.imported('web');
     assert.ok(slice);
@@ -284,7 +293,7 @@ describe('hand edits', () => {
     await until('the address is back', async () => (await west.importedService('web'))?.spec?.ip === imported.spec?.ip);
     await west.client.delete(importedServiceKind, { namespace: 'shop', name: 'web' });
     await until('the import is back', async () => (await west.importedService('web'))?.spec?.ip === imported.spec?.ip);
-    await until('and all is as before', async () => {
+    await until('the state is complete', async () => {
       const owners = (await west.imported('web'))[0]?.metadata.ownerReferences ?? [];
       const uid = (await west.importedService('web'))?.metadata.uid;
       return owners.some((owner) => owner.uid === uid);

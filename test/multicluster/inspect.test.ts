@@ -58,7 +58,7 @@ test('list and status show a replaced cluster with both uids', async () => {
     await join([east, west], controller).part.ready;
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('west has it', async () => (await west.imported('web')).length === 1);
+    await until('west imports it', async () => (await west.imported('web')).length === 1);
     const lease = { namespace: leaseNamespace, name: leaseName('east') };
     await until('east has a lease', async () => (await west.client.find(leaseKind, lease)) !== undefined);
   }
@@ -71,7 +71,7 @@ test('list and status show a replaced cluster with both uids', async () => {
   assert.match(status.lines[1] ?? '', /cannot be read$/);
 });
 
-test('why without a cluster looks from the first one in which a step is broken', async () => {
+test('why without a cluster examines the first cluster in which a step fails', async () => {
   await using stack = new AsyncDisposableStack();
   const clusters = await startClusters(['east', 'west'], stack);
   const [east, west] = clusters;
@@ -79,7 +79,7 @@ test('why without a cluster looks from the first one in which a step is broken',
   await join(clusters, stack).part.ready;
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('west has it', async () => (await west.imported('web')).length === 1);
+  await until('west imports it', async () => (await west.imported('web')).length === 1);
   const ask = async (from?: string): Promise<readonly string[]> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: () => undefined })).lines;

@@ -1,4 +1,4 @@
-// What people want of several clusters (KEP-1645, user stories), by names, connections and processes that are real.
+// The user stories of KEP-1645, with real names, connections and processes.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -30,14 +30,14 @@ describe('three clusters', { skip: unlessInstalled('curl', 'dig') }, () => {
   });
   after(() => stack.disposeAsync());
 
-  test('MCS-140 MCS-6 teams in two clusters find each other by name, and use it as at home', async () => {
+  test("MCS-140 MCS-6 teams in two clusters find each other's Services by name, as in their own cluster", async () => {
     await east.serve('db');
     await east.export('db');
     await west.serve('web');
     await west.export('web');
     for (const cluster of [east, west, north]) {
-      await eventually('db is found', async () => (await cluster.curl(zone('db'))) === 'east');
-      await eventually('web is found', async () => (await cluster.curl(zone('web'))) === 'west');
+      await eventually('db is resolved', async () => (await cluster.curl(zone('db'))) === 'east');
+      await eventually('web is resolved', async () => (await cluster.curl(zone('web'))) === 'west');
       assert.equal(await cluster.resolve(`_http._tcp.${zone('web')}`, 'SRV'), `0 100 8080 ${zone('web')}.`);
     }
     assert.equal(await west.curl(zone('web', 'cluster')), 'west');
@@ -48,7 +48,7 @@ describe('three clusters', { skip: unlessInstalled('curl', 'dig') }, () => {
     assert.equal(await east.resolve(zone('web', 'cluster')), '', 'MCS-52 MCS-53');
   });
 
-  test('NAME-8 SRV-14 a name that begins with a digit and an SRV name work at home, outside and elsewhere', async () => {
+  test('NAME-8 SRV-14 a name that begins with a digit and an SRV name work in their cluster, from outside and in other clusters', async () => {
     const ports = (['TCP', 'UDP'] as const).map((protocol) => ({
       name: `kerberos-${protocol.toLowerCase()}`,
       protocol,
@@ -58,73 +58,76 @@ describe('three clusters', { skip: unlessInstalled('curl', 'dig') }, () => {
     const web = { name: 'http', port: 8080 };
     await east.serve('1idm', { type: 'LoadBalancer', ports: [web, ...ports] });
     await east.export('1idm');
-    await eventually('at home', async () => (await east.curl(zone('1idm', 'cluster'))) === 'east');
+    await eventually(
+      'the Service answers in its cluster',
+      async () => (await east.curl(zone('1idm', 'cluster'))) === 'east',
+    );
     const ingress = async (): Promise<string | undefined> =>
       (await east.client.get(serviceKind, { namespace: 'shop', name: '1idm' })).status.loadBalancer?.ingress?.[0]?.ip;
-    await eventually('it has an address outside', async () => (await ingress()) !== undefined);
+    await eventually('the Service has an external address', async () => (await ingress()) !== undefined);
     await using outside = new Caller(`http://${await ingress()}:8080/`);
-    await eventually('outside', async () => outside.last(1) === 'east');
-    await eventually('elsewhere', async () => (await north.curl(zone('1idm'))) === 'east');
+    await eventually('the Service answers from outside', async () => outside.last(1) === 'east');
+    await eventually('the Service answers in another cluster', async () => (await north.curl(zone('1idm'))) === 'east');
     for (const protocol of ['_tcp', '_udp']) {
       assert.equal(await north.resolve(`_kerberos.${protocol}.${zone('1idm')}`, 'SRV'), `0 100 8088 ${zone('1idm')}.`);
     }
   });
 
-  test('MCS-141 a service moves to another cluster, and who calls it all the time sees no error', async () => {
+  test('MCS-141 a service moves to another cluster without an error for its clients', async () => {
     await west.serve('cart');
     await west.export('cart');
-    await eventually('it is found', async () => (await north.curl(zone('cart'))) === 'west');
+    await eventually('the name is resolved', async () => (await north.curl(zone('cart'))) === 'west');
     const address = await north.resolve(zone('cart'));
     await using caller = new Caller(`http://${address}:8080/`);
-    await eventually('calls arrive', async () => caller.calls.length > 20);
+    await eventually('calls succeed', async () => caller.calls.length > 20);
     await east.serve('cart');
     await east.export('cart');
-    await eventually('both answer', async () => caller.last(40) === 'east,west');
+    await eventually('both clusters answer', async () => caller.last(40) === 'east,west');
     await west.unexport('cart');
-    await eventually('it has left', async () => (await west.sources('cart')) === 'east');
-    await eventually('the new one answers', async () => caller.last(100) === 'east');
+    await eventually('west has left the service', async () => (await west.sources('cart')) === 'east');
+    await eventually('the new cluster answers', async () => caller.last(100) === 'east');
     await west.killPod('cart');
     const before = caller.calls.length;
-    await eventually('calls go on', async () => caller.calls.length > before + 100);
+    await eventually('calls continue', async () => caller.calls.length > before + 100);
     assert.deepEqual(caller.errors, []);
     assert.equal(await north.resolve(zone('cart')), address);
   });
 
-  test('MCS-142 MCS-144 callers are served in their zone, else their region, else anywhere', async () => {
+  test('MCS-142 MCS-144 callers are routed to their zone, then their region, then any cluster', async () => {
     for (const cluster of [east, west, north]) {
       await cluster.serve('tax', {}, nearFirst);
       await cluster.export('tax');
     }
     const all = 'east,north,west';
     for (const cluster of [east, west, north]) {
-      await eventually('all take part', async () => (await cluster.sources('tax')) === all);
+      await eventually('all clusters export it', async () => (await cluster.sources('tax')) === all);
     }
     await using caller = new Caller(`http://${await east.resolve(zone('tax'))}:8080/`);
-    await eventually('in the own zone', async () => caller.last(50) === 'east');
+    await eventually('the zone of the caller answers', async () => caller.last(50) === 'east');
     await using far = new Caller(`http://${await north.resolve(zone('tax'))}:8080/`);
-    await eventually('there too', async () => far.last(50) === 'north');
+    await eventually('the zone of the other caller answers', async () => far.last(50) === 'north');
     await east.unexport('tax');
-    await eventually('then in the region', async () => caller.last(50) === 'west');
+    await eventually('the region of the caller answers', async () => caller.last(50) === 'west');
     await west.unexport('tax');
-    await eventually('then anywhere', async () => caller.last(50) === 'north');
+    await eventually('another region answers', async () => caller.last(50) === 'north');
     assert.deepEqual([caller.errors, far.errors], [[], []]);
     await east.export('tax');
-    await eventually('and back', async () => caller.last(50) === 'east');
+    await eventually('the zone of the caller answers again', async () => caller.last(50) === 'east');
   });
 
-  test('MCS-143 a cluster is lost with all that is in it, and callers go on within the lease', async () => {
+  test('MCS-143 a cluster is lost, and calls succeed again within the lease', async () => {
     for (const cluster of [east, west]) {
       await cluster.serve('api');
       await cluster.export('api');
     }
     await using caller = new Caller(`http://${await eventualAddress(north, 'api')}:8080/`);
-    await eventually('both answer', async () => caller.last(60) === 'east,west');
+    await eventually('both clusters answer', async () => caller.last(60) === 'east,west');
     const lostAt = performance.now();
     await east.kill();
     const slices = async (): Promise<boolean> => !(await north.endpoints('api')).includes('east');
     await eventually('its endpoints are removed', slices, leaseMs + 2000);
     const removedAt = performance.now();
-    await eventually('the other answers', async () => caller.last(100) === 'west');
+    await eventually('the other cluster answers', async () => caller.last(100) === 'west');
     const late = caller.errors.filter(({ atMs }) => atMs > removedAt);
     assert.deepEqual(late, [], 'no error once the endpoints are gone');
     const during = caller.calls.filter(({ atMs }) => atMs >= lostAt - 50 && atMs <= removedAt);

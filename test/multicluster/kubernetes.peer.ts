@@ -1,4 +1,4 @@
-// Kubernetes' own API server and ours in one set, with the roles and definitions of the examples.
+// kube-apiserver and Fairlead's server in one set, with the roles and definitions of the examples.
 
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -83,7 +83,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
       ],
     });
 
-  test('MCS-9 what either exports, both have, and it comes to rest', async () => {
+  test('MCS-9 both clusters import the exports of both, and writes end', async () => {
     for (const [cluster, address] of [
       ['kubernetes', '10.1.0.1'],
       ['fairlead', '10.2.0.1'],
@@ -115,7 +115,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     assert.equal(await revisions(), before, 'nothing is written any more');
   });
 
-  test('F1 a dry run of an export is answered by what it would do, on both', async () => {
+  test('F1 a dry run of an export returns its effects as warnings, on both', async () => {
     const manifests = [
       'multicluster.x-k8s.io/v1beta1',
       'multicluster.x-k8s.io/v1alpha1',

@@ -1,4 +1,4 @@
-// Leases and the reaper: a source that is lost takes its endpoints with it, and brings them back.
+// Leases and the reaper: the endpoints of a lost source are deleted, and imported again when it comes back.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { join, quickProbes, reap, startClusters } from './clusters.ts';
 
-/** Two clusters that both export `web`, and their reapers. */
+/** Two clusters that both export `web`, with reapers. */
 async function joined(stack: AsyncDisposableStack, options: ReaperOptions = {}) {
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);
@@ -32,7 +32,7 @@ async function joined(stack: AsyncDisposableStack, options: ReaperOptions = {}) 
   }
   const all = { east: ['10.1.0.1'], west: ['10.2.0.1'] };
   const hasAll = (cluster: Cluster) => async () => isDeepStrictEqual(await cluster.addresses('web'), all);
-  for (const cluster of [east, west]) await until('all is imported', hasAll(cluster));
+  for (const cluster of [east, west]) await until('the service is imported', hasAll(cluster));
   return { east, west, hasAll, controller };
 }
 
@@ -48,15 +48,15 @@ describe('leases', () => {
   test('MCS-80 MCS-81 every source has a lease in every cluster, renewed while it answers', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west } = await joined(stack);
-    await until('there is one for each', async () => Object.keys(await renewals(east)).length === 2);
+    await until('each source has a lease', async () => Object.keys(await renewals(east)).length === 2);
     const before = await renewals(east);
-    await until('they are renewed', async () => {
+    await until('the leases are renewed', async () => {
       const now = await renewals(east);
       return now['east'] !== before['east'] && now['west'] !== before['west'];
     });
     west.disconnect();
     const renewed = async (before: string | undefined): Promise<string | undefined> =>
-      until('east is renewed', async () => {
+      until('the lease of east is renewed', async () => {
         const now = (await renewals(east))['east'];
         return now === before ? undefined : now;
       });
@@ -66,10 +66,10 @@ describe('leases', () => {
     assert.equal((await renewals(east))['west'], last['west']);
   });
 
-  test('a controller that begins renews the leases that are there before it has read any cluster', async () => {
+  test('a new controller renews existing leases before it has read any cluster', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, controller } = await joined(stack, { onControllerLoss: 'Freeze' });
-    await until('there is one for each', async () => Object.keys(await renewals(east)).length === 2);
+    await until('each source has a lease', async () => Object.keys(await renewals(east)).length === 2);
     await controller.disposeAsync();
     const [inEast, inWest] = [await renewals(east), await renewals(west)];
     const { promise: end, resolve } = Promise.withResolvers<void>();
@@ -78,13 +78,13 @@ describe('leases', () => {
         /(endpointslices|services|namespaces|imports|exports)$/.test(path) ? end : undefined;
     join([east, west], stack);
     stack.defer(resolve);
-    await until('all are renewed', async () => {
+    await until('all leases are renewed', async () => {
       const [nowInEast, nowInWest] = [await renewals(east), await renewals(west)];
       return ['east', 'west'].every((id) => nowInEast[id] !== inEast[id] && nowInWest[id] !== inWest[id]);
     });
   });
 
-  test('the reaper reports how far the clock of the controller is ahead of its own', async () => {
+  test('the reaper reports how far the clock of the controller is ahead of the local clock', async () => {
     await using stack = new AsyncDisposableStack();
     const { east } = await joined(stack);
     const clock = { ...systemClock, now: () => Date.now() - 60_000 };
@@ -99,12 +99,12 @@ describe('leases', () => {
     }
   });
 
-  test('MCS-83 MCS-84 MCS-85 MCS-86 MCS-88 a lost source loses its slices only, and gets them back', async () => {
+  test('MCS-83 MCS-84 MCS-85 MCS-86 MCS-88 only the slices of a lost source are deleted, and they are created again', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, hasAll } = await joined(stack);
     const before = await east.importedService('web');
     west.disconnect();
-    await until('what came from it is gone', async () =>
+    await until('the slices of the lost source are deleted', async () =>
       isDeepStrictEqual(await east.addresses('web'), { east: ['10.1.0.1'] }),
     );
     await delay(300);
@@ -114,12 +114,15 @@ describe('leases', () => {
     assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False', 'MCS-23');
     assert.equal((await east.conditions('web', 'current'))['Ready'], 'True');
     west.reconnect();
-    await until('it comes back', hasAll(east));
-    await until('and is told', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+    await until('the slices are created again', hasAll(east));
+    await until(
+      'the export reports success',
+      async () => (await east.conditions('web', 'seed'))['Exported'] === 'True',
+    );
     assert.equal((await east.imported('web')).length, 2);
   });
 
-  test('a service says what becomes of its endpoints when its cluster is lost: kept, or used last and then gone', async () => {
+  test('a service decides about endpoints of a lost cluster: kept, or used as a last resort and then deleted', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, hasAll } = await joined(stack);
     const ask = (policy: string): Promise<unknown> =>
@@ -131,12 +134,12 @@ describe('leases', () => {
     const ofWest = async (): Promise<EndpointSlice | undefined> =>
       (await east.imported('web')).find(({ metadata }) => metadata.labels?.[sourceClusterLabel] === 'west');
     await ask('Keep');
-    await until('the slice says so', async () => {
+    await until('the slice has the setting', async () => {
       const slice = await ofWest();
       return slice?.metadata.annotations?.['fairlead.dev/on-source-loss'] === 'Keep';
     });
     west.disconnect();
-    await until('it is lost', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    await until('the cluster is lost', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
     await delay(quickProbes.durationMs + 500);
     assert.ok(await hasAll(east)(), 'kept');
     west.reconnect();
@@ -147,24 +150,28 @@ describe('leases', () => {
     );
     west.disconnect();
     const last = { ready: false, serving: true, terminating: true };
-    await until('it comes last', async () => isDeepStrictEqual((await ofWest())?.endpoints?.[0]?.conditions, last));
-    await until('and is gone', async () => (await ofWest()) === undefined);
+    await until('the endpoints are a last resort', async () =>
+      isDeepStrictEqual((await ofWest())?.endpoints?.[0]?.conditions, last),
+    );
+    await until('the slice is deleted', async () => (await ofWest()) === undefined);
     west.reconnect();
-    await until('it is as before', async () => (await ofWest())?.endpoints?.[0]?.conditions.ready === true);
+    await until('the slice is restored', async () => (await ofWest())?.endpoints?.[0]?.conditions.ready === true);
   });
 
-  test('a lost controller removes what is of others, and keeps what is of the cluster itself', async () => {
+  test('a lost controller causes deletion of slices of other clusters only', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, controller } = await joined(stack);
     await controller.disposeAsync();
-    await until('east keeps its own', async () =>
+    await until('east keeps its own slices', async () =>
       isDeepStrictEqual(await east.addresses('web'), { east: ['10.1.0.1'] }),
     );
-    await until('west too', async () => isDeepStrictEqual(await west.addresses('web'), { west: ['10.2.0.1'] }));
+    await until('west keeps its own slices', async () =>
+      isDeepStrictEqual(await west.addresses('web'), { west: ['10.2.0.1'] }),
+    );
     assert.ok(await east.importedService('web'));
   });
 
-  test('a lost controller removes nothing where that is to be frozen', async () => {
+  test('a lost controller causes no deletion if the reaper freezes', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, hasAll, controller } = await joined(stack, { onControllerLoss: 'Freeze' });
     await controller.disposeAsync();

@@ -1,4 +1,4 @@
-// A member that has more than it may, or whose server sends without an end, is refused by name; the others go on.
+// A member over its limit, or whose server sends without end, is reported by name; other members are served.
 
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { eventually } from './set.ts';
 
 const web = { namespace: 'shop', name: 'web' };
 
-test('T7 a member with more objects than its limit is not read until it has fewer, and the others go on', async () => {
+test('T7 a member over its limit is not read until it is below, and other members are served', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
   assert.ok(east && west && north);
@@ -31,20 +31,20 @@ test('T7 a member with more objects than its limit is not read until it has fewe
   await part.ready;
   await north.service('web', ['10.3.0.1']);
   await north.export('web');
-  await until('north is imported', async () => (await west.addresses('web'))['north'] !== undefined);
+  await until('the service of north is imported', async () => (await west.addresses('web'))['north'] !== undefined);
 
   const names = Array.from({ length: 80 }, (_, index) => `extra-${index}`);
   for (const name of names) await north.service(name, []);
   const problem =
     'cluster north is not read: the server sends more than 60 objects; raise the limit if the cluster is this large';
-  await until('it is refused by name', () => part.problems().includes(problem));
+  await until('the member is reported', () => part.problems().includes(problem));
   const overLimit = async (): Promise<string> =>
     (await metrics.getSingleMetricAsString('fairlead_multicluster_member_over_limit')).replace(/^#.*\n/gm, '');
   assert.match(await overLimit(), /cluster="north"} 1$/m);
   assert.match(await overLimit(), /cluster="west"} 0$/m);
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('the others go on', async () => (await west.addresses('web'))['east'] !== undefined);
+  await until('other members are served', async () => (await west.addresses('web'))['east'] !== undefined);
   assert.deepEqual((await west.addresses('web'))['north'], ['10.3.0.1'], 'what came from it stays');
 
   for (const name of names) {
@@ -54,20 +54,20 @@ test('T7 a member with more objects than its limit is not read until it has fewe
     for (const { metadata } of items)
       await north.client.delete(endpointSliceKind, { namespace: 'shop', name: metadata.name ?? '' });
   }
-  await until('it takes part again', async () => (await north.addresses('web'))['east'] !== undefined);
+  await until('the member is read again', async () => (await north.addresses('web'))['east'] !== undefined);
   assert.match(await overLimit(), /cluster="north"} 0$/m);
   assert.deepEqual(part.problems(), []);
 });
 
-describe('a member whose server sends objects without an end', () => {
-  test('is refused by name, costs bounded memory, and keeps nobody from being served', async () => {
+describe('a member whose server sends objects without end', () => {
+  test('is reported by name, uses bounded memory, and does not delay others', async () => {
     await using stack = new AsyncDisposableStack();
     const { path } = stack.use(await temporaryDirectory());
     const endless = hostileAnswers['initial events of a watch without an end'] ?? assert.fail();
     const hostile = stack.use(
       await hostileServer((request) => {
         const body = JSON.stringify({ metadata: { name: 'kube-system', uid: 'hostile', resourceVersion: '1' } });
-        // It answers those who ask whether it is there, and which kinds it serves.
+        // It answers probes and discovery.
         const isProbe = /^GET \S*(\/namespaces\/kube-system|\/v1alpha1|\/v1beta1) /.test(request);
         return isProbe ? [`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`] : endless(request);
       }, Infinity),
@@ -94,7 +94,7 @@ describe('a member whose server sends objects without an end', () => {
       new FairleadProcess(['multicluster', '--members', file, ...home, '--max-bytes-per-member', `${64 << 20}`]),
     );
     await controller.prints(/healthz|http:\/\//);
-    await eventually('it is refused by name', async () => /"cluster":"hostile".*over its limit/.test(controller.err));
+    await eventually('the member is reported', async () => /"cluster":"hostile".*over its limit/.test(controller.err));
 
     const [east, west] = clients;
     assert.ok(east && west);
@@ -104,7 +104,7 @@ describe('a member whose server sends objects without an end', () => {
       status: { loadBalancer: {} },
     });
     await east.create(superclusterExportKind, { metadata: web });
-    await eventually('it is imported', async () => (await west.find(importedServiceKind, web)) !== undefined);
+    await eventually('the service is imported', async () => (await west.find(importedServiceKind, web)) !== undefined);
     const mebibytes = Math.round((await controller.residentBytes()) / (1 << 20));
     assert.ok(mebibytes < 1024, `${mebibytes} MiB`);
     assert.equal(controller.err.match(/over its limit/g)?.length, 1, 'it is logged once');

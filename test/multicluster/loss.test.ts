@@ -1,4 +1,4 @@
-// A server that is killed, with everything else a process of its own: its endpoints go in time, and come back with it.
+// A server is killed; every component is a process of its own: its endpoints are deleted within the lease, and created again when it returns.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { FairleadServer } from '../harness/server.ts';
 
 const web = { namespace: 'shop', name: 'web' };
 const leaseMs = 3000;
-/** What a machine that is busy with other things may need besides. */
+/** Additional time on a busy machine. */
 const busyMs = 10_000;
 
 describe('a cluster whose server is killed', () => {
@@ -69,7 +69,7 @@ describe('a cluster whose server is killed', () => {
     }
   };
 
-  test('MCS-82 MCS-83 MCS-84 MCS-86 MCS-143 loses its endpoints within the lease and 2 s, and has them back', async () => {
+  test('MCS-82 MCS-83 MCS-84 MCS-86 MCS-143 its endpoints are deleted within the lease and 2 s, and created again', async () => {
     for (const [index, id] of ['east', 'west'].entries()) {
       const spec = { ports: [{ name: 'http', port: 80 }] };
       await client(id).create(serviceKind, { metadata: web, spec, status: { loadBalancer: {} } });

@@ -1,4 +1,4 @@
-// Who is of a set, and what becomes of those that are not who they say, change or want too much.
+// Members of a set: identity, quotas, changed settings, and members with one API shape.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,16 +13,16 @@ import { entryOf, join, startClusters } from './clusters.ts';
 import { joined, reasonOf } from './pair.ts';
 
 describe('members', () => {
-  test('MCS-3 a cluster says which one of the set it is', async () => {
+  test('MCS-3 a member has ClusterProperties with its id and the set', async () => {
     await using stack = new AsyncDisposableStack();
     const { west } = await joined(stack);
     const value = async (name: string): Promise<string | undefined> =>
       (await west.client.find(clusterPropertyKind, { name }))?.spec?.value;
-    await until('it does', async () => (await value('clusterset.k8s.io')) === 'fairlead');
+    await until('the property is written', async () => (await value('clusterset.k8s.io')) === 'fairlead');
     assert.equal(await value('cluster.clusterset.k8s.io'), 'west');
   });
 
-  test('MCS-3 a cluster that says it is another takes no part', async () => {
+  test('MCS-3 a cluster with another id in its ClusterProperty does not take part', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -31,31 +31,31 @@ describe('members', () => {
       spec: { value: 'north' },
     });
     const { part } = join([east, west], stack);
-    await until('it is told', () =>
+    await until('the controller reports it', () =>
       part.problems().some((problem) => problem.startsWith('cluster west has the id north')),
     );
   });
 
-  test('what is beyond the quota of a member, or its namespaces, is told and takes no part (sheet 5.7)', async () => {
+  test('exports over the quota of a member or outside its namespaces are rejected with a reason (sheet 5.7)', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
     await east.service('old', ['10.1.0.1']);
     await east.export('old');
-    await delay(1100); // ages are whole seconds
+    await delay(1100); // creation times are whole seconds
     const policy = { maxExports: 1 };
     join([east], stack, { members: (change) => change([{ ...entryOf(east, 0), policy }]) });
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('it is told', async () => (await reasonOf(east, 'Initialized')) === 'QuotaExceeded');
-    await until('the older is there', async () => (await east.importedService('old')) !== undefined);
+    await until('the export is rejected', async () => (await reasonOf(east, 'Initialized')) === 'QuotaExceeded');
+    await until('the older export is imported', async () => (await east.importedService('old')) !== undefined);
     assert.equal(await east.importedService('web'), undefined);
     await delay(1000);
     await east.unexport('old');
-    await until('it takes its place', async () => (await east.importedService('web')) !== undefined);
+    await until('the next export is accepted', async () => (await east.importedService('web')) !== undefined);
   });
 
-  test('a cluster that comes under the id of another is refused, by the next controller too (sheet 5.8)', async () => {
+  test('another cluster under the id of a member is rejected, also by the next controller (sheet 5.8)', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, other] = await startClusters(['east', 'west', 'other'], stack);
     assert.ok(east && west && other);
@@ -64,17 +64,17 @@ describe('members', () => {
     await west.service('web', ['10.2.0.1']);
     await west.export('web');
     const leased = { namespace: 'kube-system', name: 'multicluster-source-west' };
-    await until('it is known', async () => (await east.client.find(leaseKind, leased)) !== undefined);
-    await until('it is imported', async () => (await east.imported('web')).length === 1);
+    await until('the uid is in the lease', async () => (await east.client.find(leaseKind, leased)) !== undefined);
+    await until('the service is imported', async () => (await east.imported('web')).length === 1);
     await first.disposeAsync();
     const entries = [entryOf(east, 0), { ...entryOf(other, 1), id: 'west' }];
     const { part } = join([east], stack, { members: (change) => change(entries) });
     const isTold = (): boolean => part.problems().some((problem) => problem.includes('behind id west was replaced'));
-    await until('it is told', isTold);
+    await until('the controller reports it', isTold);
     assert.deepEqual(await east.addresses('web'), { west: ['10.2.0.1'] }, "what came from the old one is the reaper's");
   });
 
-  test('a member whose settings change goes on, and nothing of it goes meanwhile', async () => {
+  test('a member with changed settings stays connected, and nothing is deleted meanwhile', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -99,12 +99,12 @@ describe('members', () => {
     await part.ready;
     const regions = async (): Promise<string> =>
       (await east.imported('web')).map(({ metadata }) => metadata.annotations?.['fairlead.dev/region']).join();
-    await until('it is imported', async () => (await regions()) === 'here');
-    await until('and told', async () => (await reasonOf(west, 'Exported')) === 'Exported');
+    await until('the service is imported', async () => (await regions()) === 'here');
+    await until('the export reports success', async () => (await reasonOf(west, 'Exported')) === 'Exported');
     const deletions = (): number =>
       [east, west].flatMap(({ writes }) => writes).filter(({ method }) => method === 'DELETE').length;
     change('there');
-    await until('it follows', async () => (await regions()) === 'there');
+    await until('the change is applied', async () => (await regions()) === 'there');
     assert.equal(deletions(), 0);
     assert.deepEqual(part.problems(), []);
   });
@@ -115,12 +115,12 @@ describe('members', () => {
     assert.ok(east);
     const twin = { ...entryOf(east, 1), id: 'twin' };
     const { part } = join([east], stack, { members: (change) => change([entryOf(east, 0), twin]) });
-    await until('it is told', () =>
+    await until('the controller reports it', () =>
       part.problems().some((problem) => problem === 'east and twin are one cluster: remove one of them'),
     );
   });
 
-  test('a cluster that serves one shape alone takes part in that', async () => {
+  test('a cluster that serves one API shape takes part in that shape', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, stock] = await startClusters(['east', 'stock'], stack);
     assert.ok(east && stock);
@@ -132,8 +132,8 @@ describe('members', () => {
     await part.ready;
     await stock.service('web', ['10.2.0.1']);
     await stock.export('web', ['current']);
-    await until('it is imported', async () => (await east.importedService('web')) !== undefined);
-    await until('in the other too', async () => (await stock.imported('web')).length === 1);
+    await until('the ImportedService exists', async () => (await east.importedService('web')) !== undefined);
+    await until('the other cluster imports it', async () => (await stock.imported('web')).length === 1);
     assert.equal(await stock.importedService('web'), undefined);
     assert.deepEqual(part.problems(), []);
   });

@@ -1,4 +1,4 @@
-// Two clusters that are joined, and what the export of the service `web` says: what most tests of requirements begin with.
+// Two joined clusters and the conditions of the export of `web`: the setup of most requirement tests.
 
 import assert from 'node:assert/strict';
 
@@ -20,7 +20,7 @@ export async function joined(
   return { east, west, ...started };
 }
 
-/** The reason of a condition of the seed's export. */
+/** The reason of a condition of the SuperclusterExport. */
 export const reasonOf = async (cluster: Cluster, type: string): Promise<string | undefined> =>
   (await cluster.client.find(superclusterExportKind, web))?.status?.conditions?.find((each) => each.type === type)
     ?.reason;

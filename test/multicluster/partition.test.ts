@@ -1,4 +1,4 @@
-// Worse than a member that is down: a set in two halves, rights that are taken away, history that is gone, clocks that are wrong.
+// Partial failures: a set in two halves, revoked rights, compacted history, wrong clocks.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ const sourcesOf = async (cluster: Cluster, name = 'web'): Promise<string> =>
     .toSorted()
     .join();
 
-/** Clusters that all export `web`; `joinAll` starts whoever is to bring them together. */
+/** Clusters that all export `web`; `joinAll` starts the controllers. */
 async function exporting(
   ids: readonly string[],
   stack: AsyncDisposableStack,
@@ -30,16 +30,16 @@ async function exporting(
     await cluster.export('web');
   }
   for (const cluster of clusters) {
-    await until('all have all', async () => (await sourcesOf(cluster)) === ids.toSorted().join());
+    await until('all clusters import from all', async () => (await sourcesOf(cluster)) === ids.toSorted().join());
   }
   return clusters;
 }
 
-/** Waits until nothing is left to write: the end is what all exports come to. */
+/** Waits until nothing is left to write: all members equal the merge of all exports. */
 async function isMerged(clusters: readonly Cluster[]): Promise<void> {
   let left: readonly string[] = [];
   const probe = async (): Promise<boolean> => (left = await differences(clusters, ['web', 'new'])).length === 0;
-  await until('the end is the merge of all', probe).catch((cause: unknown) => {
+  await until('the state is the merge of all exports', probe).catch((cause: unknown) => {
     throw new Error(left.join('\n'), { cause });
   });
 }
@@ -50,9 +50,9 @@ const identity = async (cluster: Cluster): Promise<unknown> => {
 };
 
 describe('a set in two halves', () => {
-  test('MCS-84 MCS-86 each goes on with a controller of its own, and they come together as one', async () => {
+  test('MCS-84 MCS-86 each half continues with its own controller, and both converge after the partition', async () => {
     await using stack = new AsyncDisposableStack();
-    // Long enough that no half loses itself while the machine is busy with others.
+    // Long enough that no half considers its own members lost on a busy machine.
     const probeTimes = { renewMs: 500, durationMs: 4000 };
     let isWhole = true;
     const halves = [
@@ -79,35 +79,38 @@ describe('a set in two halves', () => {
     isWhole = false;
     for (const cluster of clusters) cluster.breakConnections();
     for (const cluster of [east, north]) {
-      await until('what is beyond the line goes', async () => (await sourcesOf(cluster)) === 'east,north');
+      await until('slices of the other half are deleted', async () => (await sourcesOf(cluster)) === 'east,north');
     }
     for (const cluster of [west, south]) {
-      await until('there too', async () => (await sourcesOf(cluster)) === 'south,west');
+      await until(
+        'slices of the other half are deleted there too',
+        async () => (await sourcesOf(cluster)) === 'south,west',
+      );
     }
     await east.slice('web', ['10.1.0.9']);
-    await until('each half goes on', async () => (await north.addresses('web'))['east']?.[0] === '10.1.0.9');
+    await until('each half imports changes', async () => (await north.addresses('web'))['east']?.[0] === '10.1.0.9');
     await south.unexport('web');
-    await until('in what it has', async () => (await sourcesOf(west)) === 'west');
+    await until('withdrawn services are deleted in each half', async () => (await sourcesOf(west)) === 'west');
     await west.service('new', ['10.3.0.2']);
     await west.export('new');
-    await until('and in what is new', async () => (await sourcesOf(south, 'new')) === 'west');
+    await until('new services are imported in each half', async () => (await sourcesOf(south, 'new')) === 'west');
     isWhole = true;
     for (const cluster of clusters) {
-      await until('all is one again', async () => (await sourcesOf(cluster)) === 'east,north,west');
-      await until('with what is new', async () => (await sourcesOf(cluster, 'new')) === 'west');
+      await until('both halves have converged', async () => (await sourcesOf(cluster)) === 'east,north,west');
+      await until('new services are imported everywhere', async () => (await sourcesOf(cluster, 'new')) === 'west');
     }
     await isMerged(clusters);
     assert.deepEqual(await Promise.all(clusters.map(identity)), before, 'the imports and their addresses are the same');
   });
 });
 
-describe('a member that answers, but not as it should', () => {
+describe('a member that answers with errors', () => {
   for (const { name, code, applies } of [
     { name: '403 to everything, since somebody took our rights away', code: 403, applies: () => true },
     { name: '410 to every watch, since its history is gone', code: 410, applies: isWatch },
     { name: '403 to every write', code: 403, applies: (call: { readonly method: string }) => call.method !== 'GET' },
   ]) {
-    test(`${name}: nothing of it is deleted, and then it goes on (sheet 5.6)`, async () => {
+    test(`${name}: nothing is deleted, and changes are imported afterwards (sheet 5.6)`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await exporting(['east', 'west'], stack, (all) => void join(all, stack));
       const [east, west] = clusters;
@@ -122,20 +125,23 @@ describe('a member that answers, but not as it should', () => {
       west.breakConnections();
       await delay(2 * quickProbes.renewMs);
       await east.slice('web', ['10.1.0.2']);
-      await until('the others go on', async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.2');
+      await until(
+        'changes are imported elsewhere',
+        async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.2',
+      );
       assert.deepEqual((await east.addresses('web'))['west'], ['10.2.0.1']);
       assert.deepEqual(Object.keys(await west.addresses('web')).toSorted(), ['east', 'west']);
-      await until('it has refused', () => refused > 0);
+      await until('the member has rejected a request', () => refused > 0);
       west.reconnect();
       await west.slice('web', ['10.2.0.2']);
-      await until('it is read', async () => (await east.addresses('web'))['west']?.[0] === '10.2.0.2');
-      await until('and written', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.2');
+      await until('the member is read', async () => (await east.addresses('web'))['west']?.[0] === '10.2.0.2');
+      await until('the member is written', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.2');
       await isMerged(clusters);
       assert.deepEqual(await Promise.all(clusters.map(identity)), before);
     });
   }
 
-  test('a source that takes its time, but less than between two questions, keeps its endpoints, and the others their pace', async () => {
+  test('a slow source, within the interval of probes, keeps its endpoints and does not delay others', async () => {
     await using stack = new AsyncDisposableStack();
     const probeTimes = { renewMs: 1000, durationMs: 6000 };
     const clusters = await exporting(['east', 'west', 'slow'], stack, (all) => {
@@ -149,7 +155,10 @@ describe('a member that answers, but not as it should', () => {
     const end = performance.now() + probeTimes.durationMs + probeTimes.renewMs;
     for (let last = 2; performance.now() < end; last++) {
       await east.slice('web', [`10.1.0.${last}`]);
-      await until('the others follow', async () => (await west.addresses('web'))['east']?.[0] === `10.1.0.${last}`);
+      await until(
+        'other members import the change',
+        async () => (await west.addresses('web'))['east']?.[0] === `10.1.0.${last}`,
+      );
       assert.deepEqual((await west.addresses('web'))['slow'], ['10.3.0.1']);
       await delay(50);
     }
@@ -162,8 +171,8 @@ function isWatch(call: { readonly query?: Readonly<Record<string, unknown>> | un
   return call.query?.['watch'] !== undefined;
 }
 
-describe('a clock that is set back, and another that is ahead', () => {
-  test('MCS-87 changes nothing: leases are renewed, nothing goes, and a source that is lost is noticed in time', async () => {
+describe('a clock that is set back and another that is ahead', () => {
+  test('MCS-87 change nothing: leases are renewed, nothing is deleted, and a lost source is detected in time', async () => {
     await using stack = new AsyncDisposableStack();
     const probeTimes = { renewMs: 500, durationMs: 4000 };
     let offMs = 0;
@@ -184,10 +193,10 @@ describe('a clock that is set back, and another that is ahead', () => {
     }
     await isMerged(clusters);
     west.disconnect();
-    // An hour, which the clock was set back, or a day, which the other is ahead, would be too late.
-    await until('what came from it goes', async () => (await sourcesOf(east)) === 'east');
+    // A decision by wall clocks would be an hour or a day too late.
+    await until('the endpoints of the lost source are deleted', async () => (await sourcesOf(east)) === 'east');
     west.reconnect();
-    await until('and comes back', async () => (await sourcesOf(east)) === 'east,west');
+    await until('the endpoints are imported again', async () => (await sourcesOf(east)) === 'east,west');
     await isMerged(clusters);
   });
 });

@@ -1,4 +1,4 @@
-// What `fairlead mcs plan` tells before anything is done.
+// The output of `fairlead mcs plan` before a change.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { entryOf, startClusters } from './clusters.ts';
 import { joined } from './pair.ts';
 
-test('F1 a plan tells that an export would be beyond the quota of its cluster', async () => {
+test('F1 a plan reports that an export would exceed the quota of its cluster', async () => {
   await using stack = new AsyncDisposableStack();
   const [east] = await startClusters(['east'], stack);
   assert.ok(east);
@@ -26,13 +26,13 @@ test('F1 a plan tells that an export would be beyond the quota of its cluster', 
   assert.equal(planOf('old').isWell, true);
 });
 
-test('F1 a plan deletes nothing because a cluster cannot be read, and none is made for that one', async () => {
+test('F1 a plan deletes nothing because of an unreadable cluster, and fails for that cluster', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('west has it', async () => (await west.imported('web')).length === 1);
+  await until('west imports it', async () => (await west.imported('web')).length === 1);
   await west.service('web', ['10.2.0.1']);
   east.disconnect();
   await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });

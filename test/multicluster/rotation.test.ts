@@ -1,4 +1,4 @@
-// Credentials that are replaced while they are in use: nobody is restarted, and nothing is missed.
+// Credentials are replaced while they are in use: no restart, and no missed event.
 
 import assert from 'node:assert/strict';
 import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { eventually as until } from './set.ts';
 
 const open = async (kubeconfig: string): Promise<Transport> => overHttps(await readKubeconfig({ paths: [kubeconfig] }));
 
-/** Whether the credentials of a kubeconfig are refused by now. */
+/** Whether the credentials of a kubeconfig are rejected. */
 async function isRefused(kubeconfig: string): Promise<boolean> {
   using client = new Client(await open(kubeconfig));
   return client.get(namespaceKind, { name: 'shop' }).then(
@@ -51,7 +51,7 @@ describe('F13 credentials are replaced without a restart', () => {
   });
   after(() => stack.disposeAsync());
 
-  test('T10 the token of a member is revoked after another has taken its place', async () => {
+  test('T10 the token of a member is replaced, and then revoked', async () => {
     const accounts = '/api/v1/namespaces/shop/serviceaccounts';
     const apiGroup = 'rbac.authorization.k8s.io';
     await post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
@@ -81,14 +81,17 @@ describe('F13 credentials are replaced without a restart', () => {
     await controller.ready();
     await write('second', used);
     await transport.request({ method: 'DELETE', path: `${accounts}/first` });
-    await until('the first is refused', () => isRefused(old));
+    await until('the old token is rejected', () => isRefused(old));
     const metadata = { namespace: 'shop', name: 'web' };
     await admin.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] }, status: { loadBalancer: {} } });
     await admin.create(serviceExportKind, { metadata, spec: {} });
-    await until('it goes on', async () => (await admin.find(serviceImportKind, metadata)) !== undefined);
+    await until(
+      'the controller writes with the new token',
+      async () => (await admin.find(serviceImportKind, metadata)) !== undefined,
+    );
   });
 
-  test('a certificate expires, and another takes its place', async () => {
+  test('an expiring certificate is replaced', async () => {
     const [used, old] = [at('certificate.kubeconfig'), at('old-certificate.kubeconfig')];
     const add = async (path: string, expires: string): Promise<void> => {
       const flags = ['--group', 'system:masters', '--expires', expires, '-o', path, '--data-dir', server.directory];
@@ -116,16 +119,16 @@ describe('F13 credentials are replaced without a restart', () => {
     };
     const next = await readFile(at('next.kubeconfig'), 'utf8');
     await writeFile(used, next.replace(await keyOf(at('next.kubeconfig')), await keyOf(old)));
-    await until('the first is refused', () => isRefused(old));
+    await until('the old certificate is rejected', () => isRefused(old));
     const news = { namespace: 'shop', name: 'news' };
     await assert.rejects(
       client.find(configMapKind, news),
       (error) => hasStatusCode(error, 401),
-      'the key is not there yet',
+      'the key has not been written yet',
     );
     await rename(at('next.kubeconfig'), used);
     await client.create(configMapKind, { metadata: news });
-    await until('the watch goes on', async () => told.includes('news'));
+    await until('the watch delivers a new event', async () => told.includes('news'));
     assert.equal(new Set(told).size, told.length, 'nothing is told twice');
   });
 });

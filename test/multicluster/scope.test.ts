@@ -1,4 +1,4 @@
-// What a set of clusters is, what an export says and does not say, and what is none of our business.
+// The scope of a cluster set: sets, exports, and everything that is never written.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -25,7 +25,7 @@ const isExported = (cluster: Cluster) => async (): Promise<boolean> =>
   (await cluster.conditions('web', 'seed'))['Exported'] === 'True';
 
 describe('a set', () => {
-  test('MCS-1 MCS-14 is the same seen from each member: what any of them exports, all the others have', async () => {
+  test('MCS-1 MCS-14 all members import what any of them exports', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await joined(['east', 'west', 'north'], stack);
     for (const [index, cluster] of clusters.entries()) {
@@ -34,7 +34,7 @@ describe('a set', () => {
     }
     for (const importer of clusters) {
       for (const [index, { id }] of clusters.entries()) {
-        await until(`${importer.id} has what ${id} exports`, async () => {
+        await until(`${importer.id} imports from ${id}`, async () => {
           const found = await importer.addresses(`of-${id}`);
           return found[id]?.[0] === `10.${index + 1}.0.1` && Object.keys(found).length === 1;
         });
@@ -42,7 +42,7 @@ describe('a set', () => {
     }
   });
 
-  test('MCS-16 one namespace and name is one service everywhere, and another namespace is another', async () => {
+  test('MCS-16 equal namespaces and names are one service, other namespaces are other services', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await joined(['east', 'west'], stack);
     assert.ok(east && west);
@@ -55,23 +55,26 @@ describe('a set', () => {
     const spec = { ports: [{ name: 'http', port: 99 }] };
     await west.client.create(serviceKind, { metadata: other, spec, status: { loadBalancer: {} } });
     await west.client.create(superclusterExportKind, { metadata: other });
-    await until('one service', async () => Object.keys(await east.addresses('web')).join() === 'east,west');
-    await until('and another', async () => (await east.client.find(importedServiceKind, other)) !== undefined);
-    await until('they agree', async () => (await east.conditions('web', 'seed'))['Conflict'] === 'False');
+    await until(
+      'one service of both clusters',
+      async () => Object.keys(await east.addresses('web')).join() === 'east,west',
+    );
+    await until('another service', async () => (await east.client.find(importedServiceKind, other)) !== undefined);
+    await until('there is no conflict', async () => (await east.conditions('web', 'seed'))['Conflict'] === 'False');
     const [one, two] = [await east.importedService('web'), await east.client.get(importedServiceKind, other)];
     assert.deepEqual([one?.spec?.ports?.[0]?.port, two.spec?.ports?.[0]?.port], [80, 99]);
     assert.notEqual(one?.spec?.ip, two.spec?.ip);
   });
 
-  test('MCS-8 nothing but what makes services known is written: no workloads, no network policies', async () => {
+  test('MCS-8 only imports and slices are written: no workloads, no network policies', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await joined(['east', 'west'], stack);
     assert.ok(east && west);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('it is complete', isExported(east));
+    await until('the export is complete', isExported(east));
     await east.unexport('web');
-    await until('it is gone', async () => (await west.importedService('web')) === undefined);
+    await until('the import is deleted', async () => (await west.importedService('web')) === undefined);
     const kinds = [east, west].flatMap(({ writes }) => writes).map(({ path }) => resourceOf(path));
     const known = ['clusterproperties', 'endpointslices', 'events', 'importedservices', 'leases', 'serviceexports'];
     assert.deepEqual(new Set(kinds).difference(new Set([...known, 'serviceimports'])), new Set());
@@ -83,16 +86,19 @@ const resourceOf = (path: string): string | undefined =>
   /^\/apis?\/(?:[^/]+\/)?v\d[^/]*\/(?:namespaces\/[^/]+\/)?([^/?]+)/.exec(path)?.[1];
 
 describe('an export', () => {
-  test('MCS-17 stores nothing of the Service, which goes on deciding', async () => {
+  test('MCS-17 copies nothing from the Service, whose changes still apply', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await joined(['east', 'west'], stack);
     assert.ok(east && west);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('it is complete', isExported(east));
+    await until('the export is complete', isExported(east));
     const ports = [{ name: 'http', port: 8081, protocol: 'TCP' }];
     await east.client.patch(serviceKind, web, { body: { spec: { ports } } });
-    await until('the import follows', async () => (await west.importedService('web'))?.spec?.ports?.[0]?.port === 8081);
+    await until(
+      'the import has the change',
+      async () => (await west.importedService('web'))?.spec?.ports?.[0]?.port === 8081,
+    );
     const exports = [await east.client.get(superclusterExportKind, web), await east.client.get(serviceExportKind, web)];
     for (const { apiVersion: _, kind: _kind, metadata, status: _told, ...rest } of exports) {
       assert.deepEqual([metadata.generation, metadata.labels, metadata.annotations], [1, undefined, undefined]);
@@ -100,7 +106,7 @@ describe('an export', () => {
     }
   });
 
-  test('MCS-22 is Initialized before it is Exported, at every moment', async () => {
+  test('MCS-22 Initialized is true before Exported, at every moment', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -122,7 +128,7 @@ describe('an export', () => {
     })().catch(() => undefined);
     await east.export('web');
     join([east, west], stack);
-    await until('it is complete', async () => seen.at(-1)?.['Exported'] === 'True');
+    await until('the export is complete', async () => seen.at(-1)?.['Exported'] === 'True');
     assert.ok(seen.every(({ Initialized, Exported }) => Exported !== 'True' || Initialized === 'True'));
     const { conditions = [] } = (await east.client.get(superclusterExportKind, web)).status ?? {};
     const since = (type: string): string => conditions.find((each) => each.type === type)?.lastTransitionTime ?? '';
@@ -131,7 +137,7 @@ describe('an export', () => {
     await collected;
   });
 
-  test('MCS-129 ports that change in phases are never withdrawn', async () => {
+  test('MCS-129 a port that is changed in phases is never withdrawn', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await joined(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -140,7 +146,7 @@ describe('an export', () => {
       await cluster.service('web', [`10.${index + 1}.0.1`]);
       await cluster.export('web');
     }
-    await until('it is complete', async () => (await isExported(east)()) && (await isExported(west)()));
+    await until('the exports are complete', async () => (await isExported(east)()) && (await isExported(west)()));
     const uid = (await east.importedService('web'))?.metadata.uid;
     const [before, after] = [
       { name: 'http', port: 80 },
@@ -150,23 +156,23 @@ describe('an export', () => {
       for (const cluster of clusters) {
         const ports = phase.map((port) => ({ ...port, protocol: 'TCP' }));
         await cluster.client.patch(serviceKind, web, { body: { spec: { ports } } });
-        await until('it is taken up', async () => {
+        await until('the new port is imported', async () => {
           const shown = (await cluster.importedService('web'))?.spec?.ports ?? [];
           return phase.every(({ name }) => shown.some((port) => port.name === name));
         });
         assert.notEqual((await east.conditions('web', 'seed'))['Conflict'], 'True');
       }
     }
-    await until('the old port is gone', async () => (await east.importedService('web'))?.spec?.ports?.length === 1);
+    await until('the old port is deleted', async () => (await east.importedService('web'))?.spec?.ports?.length === 1);
     assert.equal((await east.importedService('web'))?.metadata.uid, uid, 'it is the same import all the time');
   });
 });
 
-describe('what an import weighs', () => {
-  test('MCS-70 as many slices and endpoints as its sources have, none larger than theirs', async () => {
+describe('the size of an import', () => {
+  test('MCS-70 as many slices and endpoints as its sources, none larger than theirs', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await joined(['east', 'west', 'north'], stack);
-    const sizes = [100, 100, 50]; // 250 endpoints: what Kubernetes is built for in one Service
+    const sizes = [100, 100, 50]; // 250 endpoints, the design size of a Service in Kubernetes
     for (const [index, cluster] of clusters.entries()) {
       await cluster.service('web', []);
       await cluster.client.delete(endpointSliceKind, { namespace: 'shop', name: 'web-abc' });
@@ -182,7 +188,10 @@ describe('what an import weighs', () => {
         .toSorted((left, right) => left - right)
         .join();
     for (const cluster of clusters) {
-      await until('all are there', async () => (await weights(cluster)) === '50,50,50,100,100,100,100,100,100');
+      await until(
+        'all slices are imported',
+        async () => (await weights(cluster)) === '50,50,50,100,100,100,100,100,100',
+      );
       const own = { namespace: 'shop', labelSelector: `${serviceNameLabel}=web` };
       assert.equal(
         (await cluster.client.list(endpointSliceKind, own)).items.length,

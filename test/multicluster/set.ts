@@ -1,4 +1,4 @@
-// Clusters that share nothing but this machine: each is a `fairlead up` of its own, whose Pods are processes; a controller joins them.
+// A set of independent clusters: each is a `fairlead up` process whose Pods are processes, and a controller joins them.
 
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
@@ -25,20 +25,20 @@ import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 
-/** How long a cluster of the set may be silent. */
+/** The lease of a source. */
 export const leaseMs = 3000;
 
-/** A cluster, and where it is. */
+/** A cluster and its addresses. */
 export interface Place {
   readonly id: string;
   readonly region: string;
   readonly zone: string;
 }
 
-/** Waits for something that takes processes a while. */
+/** Waits for a condition with a deadline for processes. */
 export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const end = performance.now() + withinMs; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
   }
 }
 
@@ -63,7 +63,7 @@ export class SetCluster implements AsyncDisposable {
     this.#network = network;
   }
 
-  /** Starts it with one node, and the namespace `shop`; `number` tells its addresses from those of others. */
+  /** Starts it with one node and the namespace `shop`; `number` selects its address ranges. */
   static async start(place: Place, { directory, number, settings: more }: Start): Promise<SetCluster> {
     const { id, region, zone } = place;
     const config = join(directory, 'config.yaml');
@@ -89,7 +89,7 @@ export class SetCluster implements AsyncDisposable {
     return { id, region, kubeconfig: this.#up.kubeconfig, superclusterCIDRs, endpointCIDRs: ['127.192.0.0/16'] };
   }
 
-  /** Its process: the control plane and the proxy. */
+  /** The process of the control plane and the proxy. */
   get pid(): number {
     return this.#up.process.pid;
   }
@@ -98,7 +98,7 @@ export class SetCluster implements AsyncDisposable {
     return this.#up.kubeconfig;
   }
 
-  /** A Service of one Pod, a process that answers with the id of its cluster. */
+  /** Creates a Service with one Pod, a process that answers with the id of its cluster. */
   async serve(name: string, spec: Partial<ServiceSpec> = {}, annotations: Record<string, string> = {}): Promise<void> {
     const metadata = { namespace: 'shop', name, annotations };
     const ports = [{ name: 'http', port: 8080 }];
@@ -132,7 +132,7 @@ export class SetCluster implements AsyncDisposable {
     await this.client.delete(superclusterExportKind, { namespace: 'shop', name });
   }
 
-  /** Ends the process of a Service's Pod, whatever the API says. */
+  /** Kills the process of the Pod of a Service, without the API. */
   async killPod(name: string): Promise<void> {
     const child = this.#pods.get(name);
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -140,7 +140,7 @@ export class SetCluster implements AsyncDisposable {
     await once(child, 'exit');
   }
 
-  /** The clusters that an import consists of. */
+  /** The clusters in the status of an import. */
   async sources(name: string): Promise<string> {
     const found = await this.client.find(importedServiceKind, { namespace: 'shop', name });
     return (found?.spec?.clusters ?? [])
@@ -149,28 +149,28 @@ export class SetCluster implements AsyncDisposable {
       .join();
   }
 
-  /** The clusters that an import has endpoints of. */
+  /** The clusters from which an import has endpoints. */
   async endpoints(name: string): Promise<readonly string[]> {
     const labelSelector = `multicluster.kubernetes.io/imported-service-name=${name}`;
     const { items } = await this.client.list(endpointSliceKind, { namespace: 'shop', labelSelector });
     return items.map(({ metadata }) => metadata.labels?.['multicluster.kubernetes.io/source-cluster'] ?? '');
   }
 
-  /** What DNS answers, by dig. */
+  /** The answer of DNS, by dig. */
   async resolve(name: string, type = 'A'): Promise<string> {
     const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(this.#up.process.out) ?? [];
     const { out } = await run('dig', [`@${address}`, '-p', port, '+tries=1', '+time=5', '+short', type, name]);
     return out.trim();
   }
 
-  /** The cluster that answers to a name of this one, by dig and curl; empty: nobody. */
+  /** The cluster that answers for a name of this one, by dig and curl; empty: none. */
   async curl(name: string, port = 8080): Promise<string> {
     const url = `http://${await this.resolve(name)}:${port}/`;
     const { out, code } = await run('curl', ['-sS', '--max-time', '3', '--noproxy', '*', url]);
     return code === 0 ? out.trim() : '';
   }
 
-  /** Everything of it ends at once: its control plane, its proxy and its Pods. */
+  /** Kills the whole cluster at once: control plane, proxy and Pods. */
   async kill(): Promise<void> {
     await Promise.all([this.#up.stop('SIGKILL'), ...this.#pods.keys().map((name) => this.killPod(name))]);
   }
@@ -181,19 +181,19 @@ export class SetCluster implements AsyncDisposable {
   }
 }
 
-/** Clusters without a controller, and what a controller of them is started with. */
+/** Clusters without a controller, and the flags to start one for them. */
 interface Places {
   readonly clusters: readonly SetCluster[];
   readonly flags: readonly string[];
 }
 
-/** Starts clusters; `settings` are those of their parts. */
+/** Starts clusters; `settings` configure their parts. */
 export async function startPlaces(
   places: readonly Place[],
   stack: AsyncDisposableStack,
   settings: Readonly<Record<string, object>> = {},
 ): Promise<Places> {
-  const first = Math.floor(Math.random() * 80) * 3 + 1; // apart from other sets on this machine
+  const first = Math.floor(Math.random() * 80) * 3 + 1; // different from other sets on this machine
   const clusters = await Promise.all(
     places.map(async (place, index) => {
       const { path } = stack.use(await temporaryDirectory());
@@ -206,7 +206,7 @@ export async function startPlaces(
   return { clusters, flags };
 }
 
-/** Starts clusters and a controller that knows them by a file of members. */
+/** Starts clusters and a controller with a file of members. */
 export async function startSet(places: readonly Place[], stack: AsyncDisposableStack): Promise<readonly SetCluster[]> {
   const { clusters, flags } = await startPlaces(places, stack);
   const lease = ['--source-lease-duration', `${leaseMs / 1000}s`, '--leader-elect=false'];

@@ -3,7 +3,7 @@ import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/k
 import type { Client } from '../../src/client/client.ts';
 import { Informer } from '../../src/client/informer.ts';
 
-/** Counts what happens to the imported slices of a cluster. */
+/** Counts changes of the imported slices of a cluster. */
 export class SliceEvents implements AsyncDisposable {
   writes = 0;
   deletions = 0;

@@ -1,4 +1,4 @@
-// `fairlead mcs status` of services that are not in all clusters.
+// `fairlead mcs status` for services that are not in sync everywhere.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 import { joined } from './pair.ts';
 
-test('MCS-23 status shows the error of a cluster that lags, and the generation of imports', async () => {
+test('MCS-23 status shows the error of a lagging cluster, and the generation of imports', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];
@@ -25,7 +25,7 @@ test('MCS-23 status shows the error of a cluster that lags, and the generation o
   };
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('the status says so', async () => {
+  await until('the status shows the error', async () => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     const { lines, value, isWell } = showStatus(snapshot, 'shop/web');
     if (!lines.some((line) => line === 'shop/web of east: cluster west rejects the import: no way')) return false;
@@ -41,7 +41,7 @@ test('F6 status shows for how long a cluster has been behind another', async () 
   const clusters = [east, west];
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('west has it', async () => (await west.imported('web')).length === 1);
+  await until('west imports it', async () => (await west.imported('web')).length === 1);
   const status = async (): Promise<Shown> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     return showStatus(snapshot, 'shop/web');
@@ -56,7 +56,7 @@ test('F6 status shows for how long a cluster has been behind another', async () 
   const annotations = { [triggerTimeAnnotation]: new Date(Date.now() - 75_000).toISOString() };
   const endpoints = [{ addresses: ['10.1.0.2'], conditions: { ready: true } }];
   await east.client.update(endpointSliceKind, { ...slice, metadata: { ...slice.metadata, annotations }, endpoints });
-  await until('east has it', async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.2');
+  await until('east has the change', async () => (await east.addresses('web'))['east']?.[0] === '10.1.0.2');
   const { lines, value } = await status();
   assert.match(lines.find((line) => line.includes(' west ')) ?? '', / 1 write behind, for (7|8)\ds$/);
   assert.match(JSON.stringify(value), /"cluster":"west"[^}]*"pending":1,"lagSeconds":(7|8)/);
@@ -73,13 +73,13 @@ test('MCS-80 status shows which sources are late or lost, and the effect on thei
   await join(clusters, controller).part.ready;
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('west has it', async () => (await west.imported('web')).length === 1);
+  await until('west imports it', async () => (await west.imported('web')).length === 1);
   const leases = ['east', 'west'].map((id) => ({ namespace: leaseNamespace, name: leaseName(id) }));
   for (const name of leases) await until('with leases', () => west.client.find(leaseKind, name));
   await controller.disposeAsync();
   east.disconnect();
 
-  /** Leases as if west was renewed now, and east so long before. */
+  /** Sets the leases as if west was renewed now, and east some time before. */
   const renew = async (secondsBefore: number): Promise<void> => {
     for (const [index, ageMs] of [secondsBefore * 1000, 0].entries()) {
       const renewTime = new Date(nextHour - ageMs).toISOString().replace('Z', '000Z');
@@ -108,5 +108,5 @@ test('MCS-80 status shows which sources are late or lost, and the effect on thei
   assert.equal(await stateIn('west'), 'in sync; east is lost, its endpoints are deleted');
 });
 
-/** Later than any clock of the test, so that however long it takes something was renewed just now. */
+/** Later than any clock of the test, so that the newest lease counts as renewed just now. */
 const nextHour = Date.now() + 3_600_000;

@@ -1,4 +1,4 @@
-// Clusters that serve today's kinds in an older version, or in another from one moment to the next.
+// Clusters that serve an older version of the current API shape, or change the version.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { join, startClusters } from './clusters.ts';
 
-/** From now on the server of a cluster knows nothing under these paths. */
+/** From now on the server of a cluster answers 404 under these paths. */
 function lacks(cluster: Cluster, ...paths: readonly string[]): void {
   cluster.fault = ({ path }) => {
     if (paths.some((prefix) => path.startsWith(prefix)))
@@ -27,7 +27,7 @@ const [seed, alpha, beta] = [
   '/apis/multicluster.x-k8s.io/v1beta1',
 ];
 
-test('a cluster that serves v1alpha1 alone exports and imports in it', async () => {
+test('a cluster that serves only v1alpha1 exports and imports in that version', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, old] = await startClusters(['east', 'old'], stack);
   assert.ok(east && old);
@@ -39,24 +39,27 @@ test('a cluster that serves v1alpha1 alone exports and imports in it', async () 
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   for (const cluster of [east, old]) {
-    await until(`${cluster.id} has both`, async () => Object.keys(await cluster.addresses('web')).length === 2);
-    await until('and says so', async () => (await cluster.conditions('web', 'current'))['Ready'] === 'True');
+    await until(
+      `${cluster.id} imports from both`,
+      async () => Object.keys(await cluster.addresses('web')).length === 2,
+    );
+    await until('its import is ready', async () => (await cluster.conditions('web', 'current'))['Ready'] === 'True');
   }
   assert.deepEqual((await old.serviceImport('web'))?.status?.clusters?.length, 2);
   const owners = (await old.imported('web')).flatMap(({ metadata }) => metadata.ownerReferences ?? []);
   assert.deepEqual([...new Set(owners.map(({ apiVersion }) => apiVersion))], ['multicluster.x-k8s.io/v1alpha1']);
-  await until('events are about the export as it is served', async () => {
+  await until('Events refer to the served version of the export', async () => {
     const { items } = await old.client.list(eventKind, { namespace: 'shop' });
     const versions = new Set(items.map(({ involvedObject }) => involvedObject.apiVersion));
     return versions.size === 1 && versions.has('multicluster.x-k8s.io/v1alpha1');
   });
   assert.deepEqual(part.problems(), []);
   await Promise.all([old.unexport('web'), east.unexport('web')]);
-  await until('it is withdrawn', async () => (await old.serviceImport('web')) === undefined);
-  await until('with its slices', async () => (await old.imported('web')).length === 0);
+  await until('the import is deleted', async () => (await old.serviceImport('web')) === undefined);
+  await until('its slices are deleted', async () => (await old.imported('web')).length === 0);
 });
 
-test('a cluster that serves another version is followed in that', async () => {
+test('uses another version once the cluster serves it', async () => {
   await using stack = new AsyncDisposableStack();
   const [east] = await startClusters(['east'], stack);
   assert.ok(east);
@@ -81,16 +84,16 @@ test('a cluster that serves another version is followed in that', async () => {
     await running;
   });
   await east.export('web');
-  await until('it is read', () => caches.isSynced && told.length === 1);
+  await until('the cluster is read', () => caches.isSynced && told.length === 1);
   assert.equal(caches.currentKinds.version, 'v1alpha1');
   lacks(east, alpha);
   east.breakConnections();
-  await until('the version that there is now is used', async () => {
+  await until('the served version is used', async () => {
     await clock.advance(10_000);
     return caches.currentKinds.version === 'v1beta1';
   });
   await east.export('cart');
-  await until('what is new is read', () => told.length === 2);
+  await until('the new export is read', () => told.length === 2);
   assert.deepEqual(told, ['web', 'cart'], 'nothing is told twice');
   lacks(east, alpha, beta);
   await clock.advance(30_000);

@@ -1,4 +1,4 @@
-// Anything that people and networks do, in any order: in the end every cluster holds what the exports come to.
+// Random changes and faults in any order: afterwards every cluster has the state of the exports.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ import { differences } from './differences.ts';
 
 const names = ['a', 'b', 'c'];
 
-/** A repeatable source of chance. */
+/** A pseudo-random generator with a seed. */
 function chance(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -66,7 +66,7 @@ const steps: readonly Step[] = [
   async () => delay(30),
 ];
 
-/** What a person asks for that cannot be done now is no fault. */
+/** A change that is invalid in the current state is ignored. */
 async function attempt(step: Promise<void>): Promise<void> {
   try {
     await step;
@@ -77,7 +77,7 @@ async function attempt(step: Promise<void>): Promise<void> {
 
 describe('random walks', () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    test(`end where the exports say, walk ${seed}`, async () => {
+    test(`converge to the state of the exports, walk ${seed}`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await startClusters(['east', 'west', 'north'], stack);
       const pick = chance(seed);

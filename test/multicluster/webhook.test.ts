@@ -1,4 +1,4 @@
-// The webhook by which servers of a set ask what an export would do: where it is told, and who answers.
+// The webhook that warns about the effects of an export: registration in members, and authentication.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const registered = async ({ client }: Cluster): Promise<string | undefined> =>
   (await client.find(validatingWebhookConfigurationKind, { name: configurationName }))?.webhooks?.[0]?.clientConfig.url;
 
 describe('F1 the webhook of a set', () => {
-  test('is told to every member, is moved, and goes with a member that leaves', async () => {
+  test('is registered in every member, updated after a restart, and removed from a member that leaves', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -44,11 +44,11 @@ describe('F1 the webhook of a set', () => {
     assert.equal(await registered(west), url, 'without it exports go on: it stays');
     const entries = clusters.map((cluster, index) => ({ ...entryOf(cluster, index), isLeaving: cluster === west }));
     join(clusters, stack, { webhook, members: (change) => change(entries) });
-    await until('it has gone from who leaves', async () => (await registered(west)) === undefined);
-    await until('it has moved', async () => ![undefined, eastUrl].includes(await registered(east)));
+    await until('the webhook is removed from the leaving member', async () => (await registered(west)) === undefined);
+    await until('the webhook has the new URL', async () => ![undefined, eastUrl].includes(await registered(east)));
   });
 
-  test('is told again where it was refused, or somebody deleted it', async () => {
+  test('is registered again if a member rejected it or somebody deleted it', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
@@ -60,14 +60,14 @@ describe('F1 the webhook of a set', () => {
       throw new Error('refused');
     };
     join([east], stack, { webhook: { ...webhook, checkMs: 50 } });
-    await until('it is refused, again and again', () => refused > 2);
+    await until('the registration is rejected repeatedly', () => refused > 2);
     isRefusing = false;
-    await until('it is told', async () => (await registered(east)) !== undefined);
+    await until('the webhook is registered', async () => (await registered(east)) !== undefined);
     await east.client.delete(validatingWebhookConfigurationKind, { name: configurationName });
-    await until('it is told again', async () => (await registered(east)) !== undefined);
+    await until('the webhook is registered again', async () => (await registered(east)) !== undefined);
   });
 
-  test('of somebody else is left alone', async () => {
+  test('of another owner is not changed', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
@@ -76,22 +76,22 @@ describe('F1 the webhook of a set', () => {
     await part.ready;
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('services are joined all the same', async () => (await east.imported('web')).length === 1);
+    await until('services are imported nevertheless', async () => (await east.imported('web')).length === 1);
     assert.equal(await registered(east), undefined);
   });
 
-  test('is told by an agent to its own cluster alone', async () => {
+  test('is registered by an agent in its own cluster only', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
     assert.ok(east && west);
     const entries = clusters.map((cluster, index) => ({ ...entryOf(cluster, index), isReadOnly: cluster === west }));
     join(clusters, stack, { webhook, members: (change) => change(entries.toReversed()) });
-    await until('it is told', async () => (await registered(east)) !== undefined);
+    await until('the webhook is registered', async () => (await registered(east)) !== undefined);
     assert.deepEqual(west.writes, []);
   });
 
-  test('that cannot listen is a failure that is told', async () => {
+  test('reports that it cannot listen', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
@@ -99,25 +99,25 @@ describe('F1 the webhook of a set', () => {
     await assert.rejects(part.failed ?? Promise.resolve(), /EADDRNOTAVAIL/);
   });
 
-  test('does not keep what it was asked about', async () => {
+  test('does not keep the services of requests', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
     const { metrics } = join([east], stack, { webhook });
-    await until('it is told', async () => (await registered(east)) !== undefined);
+    await until('the webhook is registered', async () => (await registered(east)) !== undefined);
     const metadata = { namespace: 'shop', name: 'nothing' };
     await east.client.create(serviceExportKind, { metadata, spec: {} }, { dryRun: true });
     assert.match(await metrics.metrics(), /fairlead_multicluster_services 0/);
   });
 });
 
-describe('F1 the webhook of a set answers only API servers of the set', () => {
+describe('F1 the webhook of a set accepts only API servers of the set', () => {
   const review = JSON.stringify({
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
     request: { uid: 'u', operation: 'CREATE', namespace: 'shop', name: 'web', dryRun: true },
   });
-  /** The status of an answer. Rejects if the server refuses the connection. */
+  /** The status of the response. Rejects if the server rejects the connection. */
   const statusOf = async (url: string, options: RequestOptions = {}): Promise<number> => {
     const { ca } = await certificate;
     const sent = request(url, { ca, method: 'POST', agent: false, ...options });
@@ -149,7 +149,7 @@ describe('F1 the webhook of a set answers only API servers of the set', () => {
     return { ...urls, again };
   };
 
-  test('rejects every path but the one of the cluster, which is another one after a restart', async () => {
+  test('rejects all paths except that of the cluster, which changes with a restart', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, again } = await start(stack);
     const { origin, pathname } = new URL(east);
@@ -179,7 +179,7 @@ describe('F1 the webhook of a set answers only API servers of the set', () => {
     assert.equal(await statusOf(new URL(next).origin + pathname), 404, 'the path of the run before');
   });
 
-  test('requires a client certificate if it is given authorities for them', async () => {
+  test('requires a client certificate if certificate authorities are configured', async () => {
     const [ours, theirs] = [await issueCa('api-servers', validity), await issueCa('others', validity)];
     const client = { use: 'client', commonName: 'kube-apiserver', groups: [] } as const;
     await using stack = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-// The package as npm installs it, outside the repository: users get no source, only what was built from it.
+// The package as npm installs it, outside the repository: it contains JavaScript and no TypeScript source.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { run, start } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { root } from '../harness/process.ts';
 
-/** The oldest Node that runs the package by itself. */
+/** The oldest Node that runs the package without the launcher. */
 const oldestNode = '24.15.0';
 const npmTimeoutMs = 300_000;
 
@@ -23,7 +23,7 @@ await cluster.stop();
 console.log(context);
 `;
 
-/** Runs npm and returns what it printed. */
+/** Runs npm and returns its output. */
 async function npm(args: readonly string[], cwd: string): Promise<string> {
   const { stdout } = await promisify(execFile)('npm', args, { cwd, timeout: npmTimeoutMs });
   return stdout;
@@ -89,10 +89,10 @@ describe('the npm package', () => {
     assert.deepEqual({ out, code }, { out: 'typed\n', code: 0 });
   });
 
-  test('the example of a test runs', async () => {
+  test('the example of a test works', async () => {
     const example = join(directory, 'services.test.ts');
     await copyFile(join(directory, 'node_modules', 'fairlead', 'examples', 'library', 'services.test.ts'), example);
-    // Without the variable by which Node knows that a test file of this run is the parent.
+    // Without the variable by which Node detects a test file of this run.
     const env = { NODE_TEST_CONTEXT: '' };
     const flags = ['--test', '--test-isolation=none', '--test-reporter=spec'];
     const { out, code } = await run(process.execPath, [...flags, example], { cwd: directory, env });

@@ -18,7 +18,7 @@ const namespace = 'default';
 
 async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 60_000; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
   }
 }
 
@@ -50,7 +50,7 @@ describe('fairlead controllers', () => {
     await until('a slice', async () => (await slicesOf('role')) === 1);
     await client.delete(configMapKind, owner.metadata as { name: string });
     await client.delete(serviceKind, { namespace, name: 'role' });
-    await until('what was owned has gone', async () => {
+    await until('the dependents are deleted', async () => {
       const owned = await client.find(configMapKind, { namespace, name: 'owned' });
       return owned === undefined && (await slicesOf('role')) === 0;
     });

@@ -30,7 +30,7 @@ const flags = [...election, '--leader-elect-retry-period', '500ms'];
 
 async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 60_000; !(await probe()); await delay(10)) {
-    assert.ok(performance.now() < end, `waited in vain: ${what}`);
+    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
   }
 }
 
@@ -58,7 +58,7 @@ describe('two replicas of the controllers', () => {
     new Map(found.map(({ metadata }) => [metadata.uid ?? '', metadata.resourceVersion ?? '']));
 
   test('one is the leader, and both are ready', async () => {
-    await until('one leads', async () => {
+    await until('one replica is the leader', async () => {
       const leads = await Promise.all(replicas.map(isLeader));
       return leads.filter((does) => does).length === 1;
     });
@@ -90,7 +90,7 @@ describe('two replicas of the controllers', () => {
     const before = revisions(await slices());
     assert.ok(before.size < services, 'it was killed before all was done');
 
-    await until('the other one leads', () => isLeader(second));
+    await until('the other replica is the leader', () => isLeader(second));
     assert.ok(performance.now() - killedAt < boundMs + busyMs, `${performance.now() - killedAt} ms`);
     await until('every Service has its endpoints', async () => {
       const found = await slices();

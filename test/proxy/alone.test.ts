@@ -1,4 +1,4 @@
-// `fairlead proxy` as a process of its own, with nothing but the rights of its role.
+// `fairlead proxy` as a separate process with the rights of its role.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 
-test('does its work with the rights of its role, tells health and metrics as kube-proxy does, and ends well', async () => {
+test('works with the rights of its role, serves health and metrics as kube-proxy does, and exits with 0', async () => {
   await using directory = await temporaryDirectory();
   const range = ['--service-cluster-ip-range', '127.101.0.0/16'];
   await using fairlead = await startFairlead(directory.path, ['up', '--cluster', 'one', '--parts', 'server', ...range]);
@@ -49,7 +49,7 @@ test('does its work with the rights of its role, tells health and metrics as kub
     ...places,
   ]);
   await proxy.ready();
-  await until('it answers', async () => (await ask('127.101.0.80', { at: 8000 })) === 'a\nhi');
+  await until('the Service answers', async () => (await ask('127.101.0.80', { at: 8000 })) === 'a\nhi');
   const [health = '', metrics = ''] = Array.from(proxy.out.matchAll(/(http:\/\/\S+)\/readyz/g), ([, url = '']) => url);
   const healthy = await fetch(`${health}/healthz`);
   assert.deepEqual([healthy.status, await healthy.text()], [200, 'ok']);

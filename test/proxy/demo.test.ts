@@ -1,4 +1,4 @@
-// What `npm start` shows works as it says, without any rights.
+// The demo of `npm start` works as its text promises, for a user without rights.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { FairleadProcess } from '../harness/process.ts';
 const skip = unless(whyNotNobody()) || unlessInstalled('curl', 'dig');
 const shop = (...clusters: readonly string[]): RegExp => new RegExp(`^shop-[12] of (?:${clusters.join('|')})$`);
 
-/** What each story prints. */
+/** The expected output of each command. */
 const stories: Readonly<Record<string, readonly RegExp[]>> = {
   'shop of each cluster: one of two Pods answers': [shop('east'), shop('west')],
   'shop of all clusters, at an address in each (KEP-1645)': [shop('east', 'west'), shop('east', 'west')],
@@ -31,7 +31,7 @@ const stories: Readonly<Record<string, readonly RegExp[]>> = {
   'old-shop, another name of shop (ExternalName)': [/^shop\.demo\.svc\.cluster\.local\.\n127\.64\.\d+\.\d+$/],
 };
 
-/** Types the line that tells kubectl of the clusters, and then what kubectl needs to be typed for. */
+/** Runs the line that selects the kubeconfig, and then commands of kubectl. */
 async function tryKubectl(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
   const [line = ''] = /export KUBECONFIG=.*/.exec(out) ?? [];
   const [kubectl] = await findKubectls();
@@ -39,7 +39,7 @@ async function tryKubectl(network: NobodysNetwork, { process: { out } }: Fairlea
   assert.match(printed, /^NAME .*\nshop-1 +1\/1 +Running .*\nshop-2 +1\/1 +Running .*\n$/, err);
 }
 
-/** A port that may not be listened on is no warning at the start, and `proxy routes` says why it is not served. */
+/** A port that may not be bound is no warning at the start, and `proxy routes` explains why it is not routed. */
 async function tryRoutes({ within }: NobodysNetwork, { process: { err }, kubeconfig }: Fairlead): Promise<void> {
   assert.equal(err, '', 'nothing to complain about');
   const flags = ['proxy', 'routes', 'default/kubernetes', '--kubeconfig', kubeconfig];
@@ -52,7 +52,7 @@ async function tryRoutes({ within }: NobodysNetwork, { process: { err }, kubecon
   assert.match(routes.out, /^ {4}not used /m);
 }
 
-/** Types everything under each title, in a shell, until it prints what it must. */
+/** Runs the commands under each title in a shell until their output matches. */
 async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
   const blocks = out.split('    # ').slice(1);
   const told = blocks.map((block) => block.trim().split(/\n +/));
@@ -71,7 +71,7 @@ async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): 
   }
 }
 
-test('what the demo says to try works for nobody, also after a restart and a sudden end', { skip }, async () => {
+test('the commands that the demo prints work for nobody, also after a restart and a kill', { skip }, async () => {
   await using directory = await temporaryDirectory();
   await giveToNobody(directory.path);
   using network = new NobodysNetwork();
@@ -87,7 +87,10 @@ test('what the demo says to try works for nobody, also after a restart and a sud
     await tryAll(network, fairlead);
     await fairlead.stop(signal);
     const pods = ['127.192.1.1', '127.192.1.2', '127.193.1.1', '127.193.1.2'].map((pod) => `http://${pod}:8080/`);
-    await until('its Pods end with it', async () => (await network.run(['curl', '-s', ...pods])).out === '');
+    await until(
+      'the Pods of the demo have stopped',
+      async () => (await network.run(['curl', '-s', ...pods])).out === '',
+    );
   }
   await using last = await start();
   await tryAll(network, last);

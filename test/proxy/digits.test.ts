@@ -1,4 +1,4 @@
-// One Service whose name starts with a digit, before a real DNS server, in every place that a name goes; nobody has any rights.
+// A Service whose name starts with a digit, in front of a DNS server, used in every way; without any rights.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -9,7 +9,7 @@ import { findKubectls } from '../harness/kubectl.ts';
 import { unless, unlessInstalled } from '../harness/needs.ts';
 import { giveToNobody, NobodysNetwork, whyNotNobody } from '../harness/nobody.ts';
 
-/** The Pods of the demo answer DNS at 5300, and say who they are. */
+/** The Pods of the demo answer DNS queries on port 5300 with their name. */
 const service = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -38,7 +38,7 @@ describe('a name that starts with a digit', { skip: unless(whyNotNobody()) || un
   let network: NobodysNetwork;
   let fairlead: Fairlead;
   let kubectl = '';
-  /** The DNS servers of the two clusters, as dig wants them. */
+  /** The DNS servers of the two clusters, as arguments of dig. */
   let east: readonly string[] = [];
   let west: readonly string[] = [];
 
@@ -51,7 +51,7 @@ describe('a name that starts with a digit', { skip: unless(whyNotNobody()) || un
   };
   const dig = async (...words: readonly string[]): Promise<string> =>
     (await network.run(['dig', '+short', '+time=1', '+tries=1', ...words])).out.trim();
-  /** Asks a server at port 53 by both protocols, until each answers. */
+  /** Queries a server at port 53 with both protocols until each answers. */
   async function answersBoth(at: string, by: string): Promise<void> {
     for (const [flag, protocol] of [
       ['+notcp', 'UDP'],
@@ -76,23 +76,23 @@ describe('a name that starts with a digit', { skip: unless(whyNotNobody()) || un
   });
   after(() => stack.disposeAsync());
 
-  test('NAME-7 has an address, SRV records of both protocols, and is what the address is called', async () => {
-    const address = await until('it has an address', async () => (await dig(...east, local)) || undefined);
+  test('NAME-7 has an address, SRV records for both protocols, and a PTR record', async () => {
+    const address = await until('the Service has an address', async () => (await dig(...east, local)) || undefined);
     for (const protocol of ['tcp', 'udp'])
       assert.equal(await dig(...east, 'SRV', `_domain._${protocol}.${local}`), `0 100 53 ${local}.`);
     assert.equal(await dig(...east, '-x', address), `${local}.`);
     await answersBoth(address, 'east');
   });
 
-  test('NAME-8 LB-9 one load balancer answers dig at 53/UDP and 53/TCP', async () => {
+  test('NAME-8 LB-9 a load balancer answers dig on 53/UDP and 53/TCP', async () => {
     const field = 'jsonpath={.status.loadBalancer.ingress[0].ip}';
     const read = (): Promise<string> => k(['get', 'service', '9-names', '-o', field]);
-    await answersBoth(await until('it has one', async () => (await read()) || undefined), 'east');
+    await answersBoth(await until('the Service has a load balancer', async () => (await read()) || undefined), 'east');
   });
 
   test('NAME-8 MCS-162 is exported, and answers in another cluster', async () => {
     const everywhere = '9-names.demo.svc.supercluster.local';
-    const address = await until('west knows it', async () => (await dig(...west, everywhere)) || undefined);
+    const address = await until('west resolves the name', async () => (await dig(...west, everywhere)) || undefined);
     assert.match(address, /^127\.129\./);
     await answersBoth(address, 'east');
   });

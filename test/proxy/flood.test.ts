@@ -1,4 +1,4 @@
-// Listeners under more than they can take: no descriptors left, thousands of connections a second, and rubbish.
+// Overloaded listeners: no descriptors left, thousands of connections per second, and malformed data.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -30,7 +30,7 @@ import type { Answer, Question } from './flood/relay.ts';
 
 const program = fileURLToPath(new URL('./flood/relay.ts', import.meta.url));
 
-/** A process with listeners that may have so many descriptors. */
+/** A process with listeners and a limit of descriptors. */
 class Relay implements AsyncDisposable {
   readonly #child: ChildProcess;
   #nextId = 1;
@@ -70,7 +70,7 @@ class Relay implements AsyncDisposable {
   }
 }
 
-/** Runs as many as this at once, until there were `total`. */
+/** Runs up to this number concurrently, `total` in all. */
 async function inParallel(width: number, total: number, run: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
@@ -79,7 +79,7 @@ async function inParallel(width: number, total: number, run: (index: number) => 
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-/** A client that knows no manners: it hangs up, or sends rubbish and resets. */
+/** A misbehaving client: it disconnects, or sends garbage and resets the connection. */
 async function rudeClient(host: string, index: number): Promise<void> {
   const socket = connect({ host, port });
   socket.on('error', () => {});
@@ -96,8 +96,8 @@ for (const engine of ['native', 'node'] as const) {
   describe(`the ${engine} engine, flooded`, { skip }, () => {
     const vip = vips();
 
-    test('without descriptors clients are shed, targets are not blamed, and it goes on', async () => {
-      // Limits that are never reached: descriptors end first.
+    test('without descriptors connections are rejected, endpoints are not blamed, and it recovers', async () => {
+      // Limits that are never reached: descriptors run out first.
       const limits = { connections: 10_000, connectionsPerAddress: 10_000 };
       await using relay = new Relay({ engine, limits }, 128);
       await using pod = await named('127.0.0.1', 'a');
@@ -109,15 +109,18 @@ for (const engine of ['native', 'node'] as const) {
         socket.on('data', () => answered.add(socket)).on('error', () => {});
         return socket;
       });
-      await until('some are served', () => answered.size > 10);
-      await until('some are not', async () => (await relay.value('connections_total{outcome="limited"}')) > 0);
+      await until('some clients are served', () => answered.size > 10);
+      await until(
+        'some clients are rejected',
+        async () => (await relay.value('connections_total{outcome="limited"}')) > 0,
+      );
       for (const client of clients) client.destroy();
-      await until('there is room again', async () => (await ask(address)) === 'a\nhi');
+      await until('descriptors are free again', async () => (await ask(address)) === 'a\nhi');
       assert.equal(await relay.value('dial_failures_total{protocol="TCP"}'), 0);
-      await until('all are gone', async () => (await relay.value('connections')) === 0);
+      await until('all connections are closed', async () => (await relay.value('connections')) === 0);
     });
 
-    test('endpoints change under a flood, some clients are rude: nobody else is lost, and nothing grows', async (context) => {
+    test('endpoints change under load with misbehaving clients: no other connection is lost, and memory is bounded', async (context) => {
       const total = Number(process.env['FLOOD_CONNECTIONS'] ?? 6000);
       await using relay = new Relay({ engine }, 4096);
       const pods = await Promise.all(
@@ -143,15 +146,15 @@ for (const engine of ['native', 'node'] as const) {
       const { residentBytes: after } = await relay.ask();
       context.diagnostic(`resident after ${total / 2} and ${total} connections: ${before} and ${after} bytes`);
       assert.deepEqual([...answers.keys()].toSorted(), ['a', 'b', 'c', 'd']);
-      await until('all are over', async () => (await relay.value('connections')) === 0);
-      assert.ok(after - before < 32 << 20, `it grew from ${before} to ${after} bytes`);
+      await until('all connections are closed', async () => (await relay.value('connections')) === 0);
+      assert.ok(after - before < 32 << 20, `memory grew from ${before} to ${after} bytes`);
       for (const pod of pods) await pod[Symbol.asyncDispose]();
     });
   });
 }
 
 test(
-  'datagrams without descriptors: some flows wait, none is mixed up, and it goes on',
+  'datagrams without descriptors: some flows wait, replies are never mixed up, and it recovers',
   { skip: unlessInstalled('bash') },
   async () => {
     await using relay = new Relay({ engine: 'node', limits: { udpFlows: 10_000, udpIdleMs: 500 } }, 128);
@@ -170,7 +173,7 @@ test(
     const { told } = await relay.ask();
     assert.ok(told.length < 5, 'it is told seldom, however many they are');
     assert.match(told[0] ?? '', /no descriptor is left for another UDP flow.*raise `ulimit -n`/);
-    await until('there is room again', async () => {
+    await until('descriptors are free again', async () => {
       await using client = await udpClient(address);
       return (await client.ask('hi', 500)) === 'a hi';
     });

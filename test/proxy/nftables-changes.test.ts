@@ -1,4 +1,4 @@
-// The nftables backend in real namespaces: what clients, and others who have rules, notice of changes and failures. Nothing.
+// The nftables backend in network namespaces: clients and owners of other tables notice neither changes nor failures.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -29,7 +29,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
   });
   after(() => routed[Symbol.asyncDispose]());
 
-  test('no connection is lost while everything is loaded again and endpoints change', async (context) => {
+  test('no connection is lost while all rules are reloaded and endpoints change', async (context) => {
     const { cluster, backend, table, route } = routed;
     const clients: readonly Namespace[] = [cluster.client, cluster.podA];
     await route(service(), slices(['podA', 'podB', 'far']));
@@ -37,7 +37,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     const started = performance.now();
     let rounds = 0;
     for (; rounds < 10 || performance.now() - started < 2000; rounds++) {
-      // Both ways the number of endpoints changes: by what is loaded, and by the difference.
+      // The number of endpoints changes in both ways: by a full load and by a difference.
       table.set('Service shop/1-web', routesOf({ service: service(), slices: slices(['podA', 'far']), node }));
       table.takeChange();
       await backend.replace(table);
@@ -55,10 +55,10 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     assert.ok(total > 100, `${total} connections`);
   });
 
-  test('a refused transaction leaves the old rules at work, and loading everything recovers', async () => {
+  test('a rejected transaction keeps the old rules, and a full load recovers', async () => {
     const { cluster, backend, table, route } = routed;
     await route(service(), slices(['podA']));
-    // Somebody's edit is in the way of the next transaction.
+    // A foreign edit makes the next transaction fail.
     cluster.node.run('nft', 'add element ip fairlead-proxy services { 10.96.0.77 . tcp . 80 : drop }');
     const second: Service = {
       ...service({ clusterIP: '10.96.0.77', clusterIPs: ['10.96.0.77'] }),
@@ -67,7 +67,11 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     table.set('Service shop/1-web', routesOf({ service: service(), slices: slices(['podB']), node }));
     table.set('Service b', routesOf({ service: second, slices: slices(['far']), node }));
     await assert.rejects(backend.apply(table.takeChange()), /nft refused a transaction/);
-    assert.deepEqual(names(await cluster.client.dial(vip, 80, { count: 10 })), ['podA'], 'all of it or nothing');
+    assert.deepEqual(
+      names(await cluster.client.dial(vip, 80, { count: 10 })),
+      ['podA'],
+      'a transaction applies completely or not at all',
+    );
     await backend.replace(table);
     assert.deepEqual(names(await cluster.client.dial(vip, 80, { count: 10 })), ['podB']);
     assert.deepEqual(names(await cluster.client.dial('10.96.0.77', 80)), ['far']);
@@ -75,7 +79,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     await backend.apply(table.takeChange());
   });
 
-  test('a table of another shape under its name is made anew', async () => {
+  test('a table of another structure under its name is replaced', async () => {
     const { cluster, backend, table, route } = routed;
     await route(service(), slices(['podA']));
     cluster.node.run(
@@ -86,7 +90,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     assert.deepEqual(names(await cluster.client.dial(vip, 80)), ['podA']);
   });
 
-  test('cleaning up leaves nothing, and nobody else’s table was touched', async () => {
+  test('cleaning up removes everything, and no table of others', async () => {
     const { cluster, backend } = routed;
     await backend.cleanup();
     assert.equal(listForeign(), foreignRules);

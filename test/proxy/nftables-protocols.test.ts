@@ -1,4 +1,4 @@
-// The nftables backend in real namespaces: both protocols on one port, flows of UDP, SCTP, clients that come back, imports.
+// The nftables backend in network namespaces: both protocols on one port, UDP flows, SCTP, session affinity, imports.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -33,7 +33,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     { story: 'LB-9 a DNS server', port: 53 },
     { story: 'LB-10 a SIP server', port: 5060 },
   ]) {
-    test(`LB-1 ${story} answers over TCP and UDP at one address and port`, async () => {
+    test(`LB-1 ${story} answers over TCP and UDP on one address and port`, async () => {
       const { cluster, route } = routed;
       const ports = (['UDP', 'TCP'] as const).map((protocol) => ({ port, protocol }));
       const ingress = places.map(({ balancer }) => ({ ip: balancer, ports }));
@@ -46,7 +46,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
   }
 
   for (const { family, vip } of places) {
-    test(`${family}: the first packet of an SCTP association is translated, port and all`, async () => {
+    test(`${family}: the first packet of an SCTP association is translated, including its port`, async () => {
       const { cluster, route } = routed;
       await route(service({ ports: [{ port: 3868, protocol: 'SCTP' }] }), slices(['podA'], { protocol: 'SCTP' }));
       const fromPort = 40_000;
@@ -56,7 +56,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       assert.match(flow, new RegExp(` dport=3868 .*src=${pods.podA[family]} .*sport=8080 `), flows);
     });
 
-    test(`${family}: clients come back where they were, until the time is up or the endpoint goes`, async () => {
+    test(`${family}: session affinity lasts until its timeout or until the endpoint is removed`, async () => {
       const { cluster, backend, table, route } = routed;
       const stickyFor = (timeoutSeconds: number): Service =>
         service({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds } } });
@@ -67,18 +67,18 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       await route(sticky, slices(all));
       const [first = ''] = await asked(1);
       assert.deepEqual(await asked(30), [first]);
-      // Another endpoint goes and comes: nothing changes for this client.
+      // Another endpoint is removed and added: nothing changes for this client.
       const others = all.filter((name) => name !== first);
       await route(sticky, slices(all.filter((name) => name !== others[0])));
       assert.deepEqual(await asked(10), [first]);
       await backend.replace(table);
       assert.deepEqual(await asked(10), [first], 'after everything is loaded again');
-      // Its own goes.
+      // Its own endpoint is removed.
       await route(sticky, slices(others));
       const second = await asked(20);
       assert.equal(second.length, 1);
       assert.notEqual(second[0], first);
-      // Clients are spread, as the time runs out again and again: that chance alone keeps one in place is one in a million.
+      // Connections are distributed once the timeout has passed each time: the same endpoint every time by chance is one in a million.
       await route(stickyFor(1), slices(others));
       const seen = new Set(second);
       for (let round = 0; round < 20 && seen.size < 2; round++) {
@@ -88,7 +88,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       assert.equal(seen.size, 2);
     });
 
-    test(`${family}: a UDP client that keeps its socket moves when its endpoint goes, and not before`, async () => {
+    test(`${family}: a UDP client that keeps its socket moves when its endpoint is removed, and not before`, async () => {
       const { cluster, backend, table, route } = routed;
       const dns = service({ ports: [{ port: 53, protocol: 'UDP' }] });
       const serve = (...of: readonly PodName[]): Promise<void> => route(dns, slices(of, { protocol: 'UDP' }));
@@ -114,7 +114,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     });
   }
 
-  test('MCS-42 MCS-107 MCS-132 MCS-133 an imported address leads to three clusters, each with its own ports and keys', async () => {
+  test('MCS-42 MCS-107 MCS-132 MCS-133 an imported address routes to three clusters, each with its own ports and topology keys', async () => {
     const { cluster, backend, table } = routed;
     const [ip, zone] = ['10.128.0.5', 'topology.kubernetes.io/zone'];
     const imported = (eastKeys: readonly string[]): ImportedService => ({
@@ -126,7 +126,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         clusters: [{ cluster: 'east', topologyKeys: [...eastKeys] }, { cluster: 'west' }, { cluster: 'north' }],
       },
     });
-    /** In each cluster the same port of the service is another one of its Pods. */
+    /** In each cluster the same port of the service has another port of its Pods. */
     const from = (of: string, name: PodName, port: number, inZone: string): EndpointSlice => ({
       metadata: { name: `${of}-${name}`, labels: { 'multicluster.kubernetes.io/source-cluster': of } },
       addressType: 'IPv4',
@@ -158,7 +158,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     await backend.apply(table.takeChange());
   });
 
-  test('MCS-131 MCS-134 of an imported address, clients come back to clusters that ask for it, and meet who is not ready where that is asked for', async () => {
+  test('MCS-131 MCS-134 an imported address has session affinity and publishNotReadyAddresses per exporting cluster', async () => {
     const { cluster, backend, table } = routed;
     const imported: ImportedService = {
       metadata: { namespace: 'shop', name: 'web' },

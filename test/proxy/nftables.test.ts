@@ -1,4 +1,4 @@
-// The nftables backend in real namespaces: a node, its Pods, a Pod elsewhere, a client outside. Who reaches whom.
+// The nftables backend in network namespaces: a node, its Pods, a Pod on another node, a client outside.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,28 +26,28 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
 
   for (const { family, vip, balancer, nodeAddress, towardsFar, outsider } of places) {
     describe(family, () => {
-      test('a cluster IP is shared out over all endpoints, and Pods keep their address', async () => {
+      test('a cluster IP balances over all endpoints, and Pods keep their source address', async () => {
         const { cluster, route } = routed;
         await route(service(), slices(['podA', 'podB', 'far']));
         assert.deepEqual(names(await cluster.client.dial(vip, 80, { count: 60 })), ['far', 'podA', 'podB']);
         await route(service(), slices(['far']));
         const [, address] = (await cluster.podA.dial(vip, 80))[0]?.split(' ') ?? [];
         assert.match(address ?? '', /^(10\.1\.0\.11|2001:db8:1::11)$/);
-        // Who is no Pod of this node gets the node's address, on the way to the endpoint.
+        // Clients other than Pods of this node are masqueraded on the way to the endpoint.
         assert.deepEqual(await cluster.client.dial(vip, 80), [`far ${towardsFar}`]);
       });
 
-      test('the node itself reaches a cluster IP, and a Pod reaches itself through it', async () => {
+      test('the node reaches a cluster IP, and a Pod reaches itself through it', async () => {
         const { cluster, route } = routed;
         await route(service(), slices(['podA']));
         assert.deepEqual(names(await cluster.node.dial(vip, 80)), ['podA']);
         assert.deepEqual(names(await cluster.podA.dial(vip, 80)), ['podA']);
       });
 
-      test('200 connections to a Service without endpoints are refused, each of them', async () => {
+      test('200 connections to a Service without endpoints are all refused', async () => {
         const { cluster, route } = routed;
         await route(service(), slices([]));
-        // What the kernel rationed would be said again only after a second, one after the other, or be silence.
+        // A rate limit of the kernel would delay some of them by a second each, or drop them.
         const started = performance.now();
         const answers = await cluster.client.dial(vip, 80, { count: 200 });
         assert.deepEqual(new Set(answers), new Set(['refused']));
@@ -56,14 +56,14 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         assert.deepEqual(await cluster.podA.dial(vip, 80), ['refused']);
       });
 
-      test('a port that a Service does not have is refused; an address that nobody has is silent', async () => {
+      test('a port that a Service does not have is refused; an address without a Service is silent', async () => {
         const { cluster, route } = routed;
         await route(service(), slices(['podA']));
         assert.deepEqual(await cluster.client.dial(vip, 81), ['refused']);
         assert.deepEqual(await cluster.client.dial(vip.replace(/10$/, '99'), 80, quick), ['silence']);
       });
 
-      test('an external IP gets nothing at an address that is allocated to another Service, though it is older', async () => {
+      test('an external IP gets no traffic at an address that is allocated to another Service, although it is older', async () => {
         const { cluster, route, table, backend } = routed;
         const of = { slices: slices(['far']), node };
         const claimed = [vip, balancer, nodeAddress];
@@ -87,14 +87,14 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         await backend.apply(table.takeChange());
       });
 
-      test('node ports and load balancers under policy Cluster', async () => {
+      test('node ports and load balancers with policy Cluster', async () => {
         const { cluster, route } = routed;
         await route(service({ type: 'LoadBalancer' }), slices(['far']));
         assert.deepEqual(await cluster.client.dial(nodeAddress, 30080), [`far ${towardsFar}`]);
         assert.deepEqual(await cluster.client.dial(balancer, 80), [`far ${towardsFar}`]);
       });
 
-      test('policy Local keeps the address of the client, and that of a Pod which is served as under Cluster', async () => {
+      test('policy Local preserves the client address, and serves Pods as policy Cluster does', async () => {
         const { cluster, route } = routed;
         const local = service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' });
         await route(local, slices(['podA', 'far']));
@@ -106,7 +106,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         assert.deepEqual(await cluster.node.dial(balancer, 80), [`far ${towardsFar}`]);
       });
 
-      test('source ranges close a load balancer to others, and nothing else', async () => {
+      test('source ranges close a load balancer to other clients, and nothing else', async () => {
         const { cluster, route } = routed;
         const ranged = (...loadBalancerSourceRanges: string[]): Service =>
           service({ type: 'LoadBalancer', loadBalancerSourceRanges });
@@ -120,7 +120,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         }
       });
 
-      test('LB-7 no packet passes to a port that the load balancer could not open, until it does', async () => {
+      test('LB-7 no packet passes to a port that the load balancer could not open, until it is opened', async () => {
         const { cluster, route } = routed;
         const gated = (error?: string): Service =>
           service({ type: 'LoadBalancer', ports: onBoth(80, 30080) }, [
@@ -160,7 +160,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     });
   }
 
-  test('node ports at loopback are listened on, where the kernel does not translate', async () => {
+  test('node ports at loopback have listeners, because the kernel does not translate there', async () => {
     const { node } = routed.cluster;
     const [command, ...args] = node.within(process.execPath);
     const proxy = spawn(command, [...args, loopbackProgram], { stdio: ['pipe', 'pipe', 'inherit'] });

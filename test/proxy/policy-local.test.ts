@@ -1,4 +1,4 @@
-// Policy Local, by rules of the kernel and by listeners alike: who is served, who hears nothing, and who is refused.
+// Policy Local, with rules of the kernel and with listeners: which clients are served, get no answer, or are refused.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -19,7 +19,7 @@ for (const [mode, start] of Object.entries(modes)) {
     after(() => stand[Symbol.asyncDispose]());
 
     for (const { family, vip, balancer, nodeAddress } of places) {
-      test(`${family}: external traffic is silent where others have endpoints, but for clients on this node`, async () => {
+      test(`${family}: external traffic is dropped if only other nodes have endpoints, except from clients on this node`, async () => {
         const { cluster, route } = stand;
         const local = service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' });
         await route(local, slices(['podA', 'far']));
@@ -37,7 +37,7 @@ for (const [mode, start] of Object.entries(modes)) {
         assert.deepEqual(names(await cluster.client.dial(balancer, 80, { count: 10 })), ['podB'], 'it is back');
       });
 
-      test(`${family}: internal traffic is silent where others have endpoints`, async () => {
+      test(`${family}: internal traffic is dropped if only other nodes have endpoints`, async () => {
         const { cluster, route } = stand;
         const local = service({ internalTrafficPolicy: 'Local' });
         await route(local, slices(['far']));
@@ -48,7 +48,7 @@ for (const [mode, start] of Object.entries(modes)) {
         assert.deepEqual(names(await cluster.podA.dial(vip, 80, { count: 10 })), ['podB']);
       });
 
-      test(`${family}: where nobody has endpoints all are refused`, async () => {
+      test(`${family}: without any endpoints all connections are refused`, async () => {
         const { cluster, route } = stand;
         const policies = { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' } as const;
         await route(service({ type: 'LoadBalancer', ...policies }), slices([]));
@@ -59,7 +59,7 @@ for (const [mode, start] of Object.entries(modes)) {
         }
       });
 
-      test(`${family}: datagrams are treated as connections are`, async () => {
+      test(`${family}: datagrams are treated like connections`, async () => {
         const { cluster, route } = stand;
         const policies = { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' } as const;
         await route(
@@ -72,7 +72,7 @@ for (const [mode, start] of Object.entries(modes)) {
         assert.deepEqual(await Promise.all(unheard), ['silence', 'silence']);
       });
 
-      test(`${family}: source ranges are silent towards others`, async () => {
+      test(`${family}: source ranges drop connections of other clients`, async () => {
         const { cluster, route } = stand;
         const loadBalancerSourceRanges = ['10.1.0.11/32', '2001:db8:1::11/128'];
         await route(service({ type: 'LoadBalancer', loadBalancerSourceRanges }), slices(['podB']));
@@ -81,7 +81,7 @@ for (const [mode, start] of Object.entries(modes)) {
         assert.deepEqual(
           names(await cluster.client.dial(nodeAddress, 30080)),
           ['podB'],
-          'at a node port they do not hold',
+          'source ranges do not apply to node ports',
         );
       });
     }

@@ -1,4 +1,4 @@
-// The whole proxy on a node of its own: a real API server, real rules, real connections.
+// The whole proxy on its own node: a real API server, real rules, real connections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -15,7 +15,7 @@ import { unless } from '../harness/needs.ts';
 const slicesUrl = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
 test(
-  'a Service is reachable as soon as it is written, and moves with its endpoints',
+  'a Service is reachable as soon as it is written, and follows its endpoints',
   { skip: unless(whyNoNamespaces()) },
   async () => {
     await using cluster = await startCluster();
@@ -39,7 +39,7 @@ test(
       ports: [{ name: '', port: 8080, protocol: 'TCP' }],
       endpoints: [{ addresses: [address], conditions: { ready: true } }],
     });
-    /** Connects until the answer is what it should be, and says how long that took. */
+    /** Connects until the response is as expected, and returns how long that took. */
     const reaches = async (name: string): Promise<number> => {
       const started = performance.now();
       for (;;) {

@@ -1,4 +1,4 @@
-// `fairlead up --proxy nftables` on a machine of its own, which is the node of two clusters: each has a Pod elsewhere.
+// `fairlead up --proxy nftables` in a network namespace, the node of two clusters, each with a Pod on another node.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ const objects = ({ vip, pod }: (typeof members)[number]): readonly object[] => [
 ];
 
 test(
-  'MCS-5 MCS-42 MCS-107 two clusters on one machine have rules of their own, and share a service until one loses it',
+  'MCS-5 MCS-42 MCS-107 two clusters on one machine have separate rules, and share a service until one loses it',
   { skip: unless(whyNoNamespaces()) },
   async () => {
     await using directory = await temporaryDirectory();
@@ -87,7 +87,7 @@ test(
     const imported = (cluster: string): Promise<string> =>
       until(`${cluster} imports web`, () => ask(cluster, ...getImported) || undefined, withinMs);
     const shared = [await imported('east'), await imported('west')];
-    // Addresses of imports are at loopback, where there are listeners.
+    // Addresses of imports are in the loopback range, where there are listeners.
     for (const address of shared) await reach(node, address, 80, ['far', 'podA']);
     ask('west', 'delete', 'endpointslice', 'web-1');
     for (const address of shared) await reach(node, address, 80, ['podA']);

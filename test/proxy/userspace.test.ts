@@ -1,4 +1,4 @@
-// Connections to the addresses of Services of `fairlead up`, by curl, without root.
+// Connections to addresses of Services of `fairlead up` by curl, without root.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 
-/** A Pod that is one for the API only: its address is a real listener's. */
+/** A Pod that exists only in the API: its address is that of a listener of the test. */
 const pod = (app: string, ip: string, name = `${app}-${ip.replaceAll('.', '-')}`): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -46,7 +46,7 @@ describe('connections through fairlead up', { skip }, () => {
   });
   after(() => stack.disposeAsync());
 
-  /** Runs kubectl in a cluster; its output. */
+  /** Runs kubectl in a cluster and returns its output. */
   const k = async (cluster: string, args: readonly string[], input?: unknown): Promise<string> => {
     const env = { KUBECONFIG: fairlead.kubeconfig };
     const given = input === undefined ? {} : { input: JSON.stringify(input) };
@@ -66,7 +66,7 @@ describe('connections through fairlead up', { skip }, () => {
   const clusterIp = (cluster: string, name: string): Promise<string> =>
     k(cluster, ['get', 'service', name, '-o', 'jsonpath={.spec.clusterIP}']);
 
-  /** A web server at a Pod's address that says its name. */
+  /** A web server at the address of a Pod that responds with its name. */
   async function web(address: string, name: string): Promise<void> {
     const server = createHttpServer((_, response) => response.end(name)).listen(8080, address);
     await once(server, 'listening');
@@ -80,23 +80,23 @@ describe('connections through fairlead up', { skip }, () => {
     return code === 0 ? out : `curl ${code}`;
   };
 
-  test('a cluster IP answers, moves with its Pods, and refuses without any', async () => {
+  test('a cluster IP answers, follows its Pods, and refuses connections without any', async () => {
     await web('127.192.10.1', 'one');
     await web('127.192.10.2', 'two');
     await create('east', service('web', { ports: [{ port: 8000, targetPort: 8080 }] }));
     const url = `http://${await clusterIp('east', 'web')}:8000/`;
-    await until('it is refused', async () => (await curl(url)) === 'curl 7');
+    await until('the connection is refused', async () => (await curl(url)) === 'curl 7');
     await create('east', pod('web', '127.192.10.1'));
-    await until('it answers', async () => (await curl(url)) === 'one');
+    await until('the Service answers', async () => (await curl(url)) === 'one');
     await create('east', pod('web', '127.192.10.2'));
     await k('east', ['delete', 'pod', 'web-127-192-10-1', '--wait=false']);
-    await until('the other answers', async () => (await curl(url)) === 'two');
+    await until('the other Pod answers', async () => (await curl(url)) === 'two');
     for (let count = 0; count < 5; count++) assert.equal(await curl(url), 'two');
     await k('east', ['delete', 'service', 'web']);
-    await until('it is refused again', async () => (await curl(url)) === 'curl 7');
+    await until('the connection is refused again', async () => (await curl(url)) === 'curl 7');
   });
 
-  test('what cannot be served is an Event of its Service that says what to do, and is served when it can be', async () => {
+  test('a port that cannot be bound is reported by an Event with the remedy, and routed once it can be', async () => {
     await web('127.192.16.1', 'late');
     const holder = createServer().listen(8000, '127.64.16.16');
     await once(holder, 'listening');
@@ -106,7 +106,7 @@ describe('connections through fairlead up', { skip }, () => {
     ];
     await create('east', service('late', { clusterIP: '127.64.16.16', ports }), pod('late', '127.192.16.1'));
     const messages = ['get', 'events', '--field-selector', 'involvedObject.name=late,reason=NotServed,type=Warning'];
-    await until('both are told', async () => {
+    await until('both Events are recorded', async () => {
       const told = await k('east', [...messages, '-o', 'jsonpath={.items[*].message}']);
       return (
         told.includes('127.64.16.16:8000/TCP: another program has that port: stop it') &&
@@ -114,18 +114,18 @@ describe('connections through fairlead up', { skip }, () => {
       );
     });
     holder.close();
-    await until('it answers', async () => (await curl('http://127.64.16.16:8000/')) === 'late');
+    await until('the Service answers', async () => (await curl('http://127.64.16.16:8000/')) === 'late');
   });
 
-  test('node ports are at an address of each cluster', async () => {
+  test('node ports have an address per cluster', async () => {
     await web('127.193.10.1', 'west');
     const ports = [{ port: 8000, targetPort: 8080, nodePort: 31080 }];
     await create('west', service('ported', { type: 'NodePort', ports }), pod('ported', '127.193.10.1'));
-    await until('it answers', async () => (await curl('http://127.0.0.2:31080/')) === 'west');
+    await until('the node port answers', async () => (await curl('http://127.0.0.2:31080/')) === 'west');
     assert.equal(await curl('http://127.0.0.1:31080/'), 'curl 7');
   });
 
-  test('external IPs and addresses of load balancers are served, gated ports are not', async () => {
+  test('external IPs and load balancer addresses are routed, closed ports are not', async () => {
     await web('127.192.11.1', 'shown');
     const ports = [
       { name: 'a', port: 8000, targetPort: 8080 },
@@ -145,13 +145,13 @@ describe('connections through fairlead up', { skip }, () => {
     ];
     const status = JSON.stringify({ status: { loadBalancer: { ingress } } });
     await k('east', ['patch', 'service', 'shown', '--subresource=status', '--type=merge', '-p', status]);
-    await until('it answers', async () => (await curl(`http://${ip}:8000/`)) === 'shown');
+    await until('the address answers', async () => (await curl(`http://${ip}:8000/`)) === 'shown');
     assert.equal(await curl(`http://${ip}:8001/`), 'curl 28', 'LB-7 silence');
     const vip = await clusterIp('east', 'shown');
     assert.equal(await curl(`http://${vip}:8001/`), 'shown', 'the cluster IP does not care');
   });
 
-  test('LB-10 both protocols of a telephone on one port, each at its own Pod port', async () => {
+  test('LB-10 both protocols of a SIP server on one port, each with its own Pod port', async () => {
     const at = '127.192.13.1';
     const udp = createSocket('udp4').on('message', (m, from) => udp.send(`udp ${String(m)}`, from.port, from.address));
     udp.bind(5070, at);
@@ -168,18 +168,18 @@ describe('connections through fairlead up', { skip }, () => {
     await until('UDP answers', async () => (await client.ask('INVITE')) === 'udp INVITE');
   });
 
-  test('a client comes back to the Pod it had', async () => {
+  test('session affinity keeps the Pod of a client', async () => {
     for (const [index, name] of ['p', 'q', 'r'].entries()) await web(`127.192.14.${index + 1}`, name);
     const spec = { sessionAffinity: 'ClientIP', ports: [{ port: 8000, targetPort: 8080 }] };
     const pods = [1, 2, 3].map((index) => pod('sticky', `127.192.14.${index}`));
     await create('east', service('sticky', spec), ...pods);
     const url = `http://${await clusterIp('east', 'sticky')}:8000/`;
     const slices = ['get', 'endpointslices', '-l', 'kubernetes.io/service-name=sticky', '-o'];
-    await until('all are there', async () => {
+    await until('all Pods answer', async () => {
       const found = await k('east', [...slices, 'jsonpath={.items[*].endpoints[*].addresses[0]}']);
       return found.split(' ').length === 3;
     });
-    await until('it answers', async () => (await curl(url)).length === 1);
+    await until('the Service answers', async () => (await curl(url)).length === 1);
     const answers = new Set<string>();
     for (let count = 0; count < 10; count++) answers.add(await curl(url));
     assert.equal(answers.size, 1);
@@ -198,20 +198,20 @@ describe('connections through fairlead up', { skip }, () => {
     }
     for (const cluster of ['east', 'west']) {
       let vip = '';
-      await until('it is imported', async () => {
+      await until('the service is imported', async () => {
         const get = ['get', 'importedservices.multicluster.k8s.io', '-o', 'jsonpath={.items[*].spec.ip}'];
         vip = await k(cluster, get);
         return vip !== '';
       });
       const answers = new Set<string>();
-      await until('both answer', async () => {
+      await until('both clusters answer', async () => {
         answers.add(await curl(`http://${vip}:8000/`));
         return answers.has('from east') && answers.has('from west');
       });
     }
   });
 
-  test('what is routed can be asked for, and why', async () => {
+  test('proxy routes prints all routes, and why a port has none', async () => {
     const env = { KUBECONFIG: fairlead.kubeconfig };
     const routes = (name: string) =>
       run(process.execPath, ['bin/fairlead.js', 'proxy', 'routes', `default/${name}`, '--context', 'west'], { env });

@@ -27,8 +27,8 @@ test('up serves without a part that cannot start, reports it, and starts it when
       (cluster.parts ?? []).map((part: { name: string; problems: readonly string[] }) => [part.name, part.problems]),
     );
   };
-  await until('the others run', async () => (await problems())['controllers']?.length === 0);
+  await until('the other parts are ready', async () => (await problems())['controllers']?.length === 0);
   holder.close();
-  await until('DNS runs', async () => (await problems())['dns']?.length === 0);
+  await until('DNS is ready', async () => (await problems())['dns']?.length === 0);
   await fairlead.stop();
 });

@@ -9,7 +9,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { root } from '../harness/process.ts';
 
-/** Makes the launcher believe that it runs on a Node that is too old for the source. */
+/** Makes the launcher detect a Node that is too old for the source. */
 const olderNode = `data:text/javascript,${encodeURIComponent(
   `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });`,
 )}`;
@@ -27,5 +27,5 @@ test('the server stops when the launcher of an older Node is killed', async () =
   assert.notEqual(pid, launcher.pid, 'the server is a process of its own');
   launcher.kill('SIGKILL');
   await ended;
-  await until('the server has stopped in order', async () => (await readState()) === '', 60_000);
+  await until('the server has stopped gracefully', async () => (await readState()) === '', 60_000);
 });

@@ -5,7 +5,7 @@ import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { run } from '../harness/command.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 
-test('Pods of the demo and webhooks of an up that has ended are no longer ready or called', async () => {
+test('Pods of the demo and webhooks of an earlier up are no longer ready or called', async () => {
   await using data = await temporaryDirectory();
   const [{ path: kubectl } = { path: 'kubectl' }] = await findKubectls();
   const get = async (kubeconfig: string, ...what: readonly string[]): Promise<string> =>

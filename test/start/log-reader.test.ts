@@ -15,7 +15,7 @@ import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { root } from '../harness/process.ts';
 import { credentialsIn } from '../harness/server.ts';
 
-/** Reads a metric over the API, which shows that the server answers. */
+/** Reads a metric from the API, which proves that the server answers. */
 async function droppedLines({ directory, kubeconfig }: Fairlead): Promise<number> {
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8'))?.[1];
   using connection = new Connection(Number(port), await credentialsIn(directory, 'fairlead'));
@@ -24,14 +24,14 @@ async function droppedLines({ directory, kubeconfig }: Fairlead): Promise<number
   return Number(/^fairlead_log_dropped_lines_total (\d+)$/m.exec(String(body))?.[1]);
 }
 
-/** A pipe with a name, open for reading until it is disposed of. */
+/** A named pipe, open for reading until it is disposed of. */
 async function namedPipe(path: string): Promise<{ readonly fd: number } & Disposable> {
   assert.equal((await run('mkfifo', [path])).code, 0);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return { fd, [Symbol.dispose]: () => closeSync(fd) };
 }
 
-/** Writes until a pipe has no more room. */
+/** Writes until a pipe is full. */
 function fill(path: string): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   try {
@@ -47,10 +47,10 @@ function fill(path: string): void {
   }
 }
 
-// A first start logs the certificates that it makes at this level.
+// The first start logs the creation of certificates at this level.
 const command = ['server', '--log-level', 'info'];
 
-test('serves when stdout and stderr are closed by their readers', async () => {
+test('serves after the readers of stdout and stderr have closed them', async () => {
   await using data = await temporaryDirectory();
   const within = ['bash', '-c', 'exec "$@" > >(exec head -1) 2> >(exec true)', 'fairlead'];
   await using fairlead = await startFairlead(data.path, command, { within });
@@ -58,20 +58,20 @@ test('serves when stdout and stderr are closed by their readers', async () => {
   await fairlead.stop();
 });
 
-test('counts the lines that a closed pipe does not take', async () => {
+test('counts the lines that a closed pipe does not accept', async () => {
   await using data = await temporaryDirectory();
   const path = join(data.path, 'log');
   {
     using _reader = await namedPipe(path);
   }
-  // Opened for reading and writing, the shell does not wait for a reader, which is gone when the server starts.
+  // Opened for reading and writing, so that the shell does not wait for a reader, which is closed when the server starts.
   const within = ['bash', '-c', 'exec 3<>"$0"; exec "$@" 2>"$0" 3<&-', path];
   await using fairlead = await startFairlead(join(data.path, 'data'), command, { within });
   assert.ok((await droppedLines(fairlead)) > 0);
   await fairlead.stop();
 });
 
-test('serves and stops while nobody reads its full log pipe', async () => {
+test('serves and stops although nobody reads its full log pipe', async () => {
   await using data = await temporaryDirectory();
   const path = join(data.path, 'log');
   using _reader = await namedPipe(path);
@@ -82,7 +82,7 @@ test('serves and stops while nobody reads its full log pipe', async () => {
   await fairlead.stop();
 });
 
-test('serves and stops while nobody reads its full log socket, as that of journald', async () => {
+test('serves and stops although nobody reads its full log socket, like that of journald', async () => {
   await using data = await temporaryDirectory();
   const directory = join(data.path, 'data');
   const reader = createServer({ pauseOnConnect: true }).listen(join(data.path, 'socket'));
@@ -95,7 +95,7 @@ test('serves and stops while nobody reads its full log socket, as that of journa
     stdio: ['ignore', 'ignore', log],
   });
   try {
-    await until('it is ready', () => existsSync(join(directory, 'state.json')));
+    await until('up is ready', () => existsSync(join(directory, 'state.json')));
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   } finally {
@@ -105,7 +105,7 @@ test('serves and stops while nobody reads its full log socket, as that of journa
   }
 });
 
-test('stops while nobody reads stdout', async () => {
+test('stops although nobody reads stdout', async () => {
   await using data = await temporaryDirectory();
   const path = join(data.path, 'out');
   using _reader = await namedPipe(path);

@@ -11,10 +11,10 @@ import { root } from '../harness/process.ts';
 // written through them.
 
 const isRoot = process.geteuid?.() === 0;
-/** Any user but the one that runs the tests. */
+/** Any user except the one that runs the tests. */
 const stranger = 54_321;
 
-/** Runs `fairlead version` with a home of its own. */
+/** Runs `fairlead version` with a temporary home directory. */
 async function version(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const own = { HOME: home, XDG_CACHE_HOME: '', NODE_COMPILE_CACHE: '', ...env };
   const { code, err } = await run(process.execPath, [join(root, 'bin', 'fairlead.js'), 'version'], { env: own });
@@ -41,13 +41,13 @@ test('ignores a relative XDG_CACHE_HOME and does not create a missing home', asy
   assert.deepEqual(await entries(home.path), ['.cache']);
 });
 
-test('leaves a directory that NODE_COMPILE_CACHE names to Node', async () => {
+test('leaves a directory of NODE_COMPILE_CACHE to Node', async () => {
   await using home = await temporaryDirectory();
   await version(home.path, { NODE_COMPILE_CACHE: join(home.path, 'chosen') });
   assert.deepEqual(await entries(home.path), ['chosen']);
 });
 
-/** Ways in which somebody else could write to the cache, each given the path of the cache. */
+/** Ways in which another user could write to the cache, each called with its path. */
 const plantings: readonly (readonly [string, (cache: string) => Promise<void>, needsRoot?: true])[] = [
   ['is a symbolic link', async (cache) => symlink(await made(`${cache}-elsewhere`), cache)],
   ['is a file', (cache) => writeFile(cache, '')],
@@ -93,7 +93,7 @@ test('opens nothing in the shared temporary directory', async () => {
 });
 
 test(
-  'refuses a data directory that another user has put where everybody can write',
+  'rejects a data directory that another user has created in a shared directory',
   { skip: isRoot ? false : 'needs root to change owners' },
   async () => {
     await using shared = await temporaryDirectory();
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test('creates every file for its owner alone, whatever the umask', async () => {
+test('creates every file for its owner only, whatever the umask', async () => {
   await using data = await temporaryDirectory();
   const directory = join(data.path, 'new');
   const before = process.umask(0);
@@ -129,7 +129,7 @@ test('creates every file for its owner alone, whatever the umask', async () => {
 });
 
 test(
-  'writes no audit log through a link that another user has put where everybody can write',
+  'writes no audit log through a link that another user has created in a shared directory',
   { skip: isRoot ? false : 'needs root to change owners' },
   async () => {
     await using shared = await temporaryDirectory();
@@ -139,7 +139,7 @@ test(
     await writeFile(target, 'kept');
     await symlink(target, link);
     await lchown(link, stranger, stranger);
-    // The kernel may refuse it first, where fs.protected_symlinks is on.
+    // The kernel may reject it first, if fs.protected_symlinks is set.
     const starting = startFairlead(join(data.path, 'data'), ['up', '--audit-log-path', link, '--cluster', 'east']);
     await assert.rejects(starting, /audit\.log belongs to user 54321|EACCES/);
     assert.equal(await readFile(target, 'utf8'), 'kept');

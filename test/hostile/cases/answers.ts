@@ -1,4 +1,4 @@
-// Large answers in every encoding, clients that do not read them, and many clients at once.
+// Large responses in every encoding, clients that do not read them, and many clients at once.
 
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
@@ -8,7 +8,7 @@ import { crowd } from '../case.ts';
 import type { HostileRequest } from '../client.ts';
 import { collections } from '../stage.ts';
 
-/** Objects of a list: 30 MB in all. */
+/** Objects of a list, 30 MB in total. */
 const objects = 40;
 const objectLength = 750_000;
 const text = 'a line of text\n'.repeat(objectLength / 15);
@@ -59,7 +59,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     AbortSignal.any([signal, AbortSignal.timeout(ms)]).addEventListener('abort', () => resolve()),
   );
 
-/** Keeps connections open that each sent a request, for so long; then one request asks whether the server answers. */
+/** Keeps connections with one request each open for a while; then checks by one request whether the server answers. */
 const held = (
   name: string,
   count: number,
@@ -87,9 +87,9 @@ const held = (
   },
 });
 
-/** Clients that each ask again as soon as they are answered. */
+/** Clients that send the next request as soon as they have a response. */
 const closedLoops = (count: number): HostileCase => ({
-  name: `${count} clients that ask without a pause`,
+  name: `${count} clients without a pause`,
   async attack(place, signal) {
     const path = `${list(place)}/bystander`;
     const sockets = Array.from({ length: count }, () => open(place));

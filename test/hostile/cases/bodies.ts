@@ -1,4 +1,4 @@
-// Bodies of at most 3 MiB that have many of something. Each is one request unless a crowd sends it.
+// Bodies of at most 3 MiB with many elements of one kind. Each is one request unless a group of clients sends it.
 
 import { protobufBody } from './protobuf.ts';
 import type { HostileCase, Place } from '../case.ts';
@@ -19,7 +19,7 @@ const types = {
 } as const;
 
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
-/** Members of a JSON object, as text, so that keys may repeat. */
+/** Members of a JSON object as text, so that keys can repeat. */
 const members = (count: number, make: (index: number) => string): string => many(count, make).join(',');
 const fieldsOf = (count: number, value: unknown): Record<string, unknown> =>
   Object.fromEntries(many(count, (index) => [`key-${index}`, value]));
@@ -344,7 +344,7 @@ const patching: readonly HostileCase[] = [
   ),
 ];
 
-/** Kinds that are answered or that decide who may do what. */
+/** Kinds that are not stored or that grant rights. */
 const access: readonly HostileCase[] = [
   request(
     'a review of a user with 90,000 groups',

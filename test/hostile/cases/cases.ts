@@ -3,5 +3,5 @@ import { answers } from './answers.ts';
 import { bodies } from './bodies.ts';
 import { connections } from './connections.ts';
 
-/** Every case, in the order in which they run. */
+/** All cases in the order in which they run. */
 export const cases: readonly HostileCase[] = [...bodies, ...answers, ...connections];

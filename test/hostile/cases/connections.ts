@@ -1,13 +1,13 @@
-// Connections that cost a descriptor each and send nothing, or not enough.
+// Connections that use a descriptor each and send nothing, or too little.
 
 import { Flood } from '../../abuse/flood.ts';
 import type { HostileCase } from '../case.ts';
 
-/** More than one address may have. */
+/** More connections than one address may have. */
 const count = 3000;
 const holdMs = 5000;
 
-/** Holds connections that each sent these bytes, and then asks over another one. */
+/** Holds connections that each sent these bytes, and then sends a request over another one. */
 const held = (name: string, first: string | Buffer): HostileCase => ({
   name: `${count} ${name}`,
   async attack({ server }, signal) {
@@ -21,7 +21,7 @@ const held = (name: string, first: string | Buffer): HostileCase => ({
   },
 });
 
-/** A TLS record that says it has 512 bytes of a ClientHello, and does not. */
+/** An incomplete TLS record: its header announces a ClientHello of 512 bytes. */
 const halfHello = Buffer.from('160301020001000100', 'hex');
 
 export const connections: readonly HostileCase[] = [

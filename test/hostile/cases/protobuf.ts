@@ -1,8 +1,8 @@
 import { WireWriter } from '../../../src/api/schema/wire.ts';
 
-/** Protobuf bodies as no client of ours would write them. */
+/** Unusual protobuf bodies. */
 export const protobufBody = {
-  /** A ConfigMap with one entry of managedFields that holds any text. */
+  /** A ConfigMap with one entry of managedFields that contains any text. */
   configMap(name: string, fieldsV1: string): Buffer {
     const entry = message((writer) => {
       writer.string(1, 'hostile');

@@ -3,7 +3,7 @@ import { WorkCounter } from './counter.ts';
 import { isWritten, longFields } from './fields.ts';
 import { growthProblems } from './growth.ts';
 
-/** Counts the work of every verb with every field of every kind whose path contains a text; resolves with the problems. */
+/** Counts the work of every verb for all fields whose path contains the text; resolves with the problems. */
 export async function checkFields(text: string, print: (line: string) => void): Promise<string[]> {
   const counter = new WorkCounter();
   const problems: string[] = [];

@@ -1,14 +1,14 @@
-// Counts the work that code under src/ does, without counters in it and without a clock. Three numbers, since each alone
+// Counts the work of code under src/, without instrumentation and without a clock. Three numbers, since each alone
 // misses something:
 //   blocks    executions of blocks of our source and of packages, as V8's precise coverage counts them
-//   builtins  elements and characters that builtins which scan or copy were given (`includes`, `splice`, JSON, …)
-//   bytes     allocated on the heap, which also shows copies by spreading
+//   builtins  elements and characters passed to builtins that scan or copy (`includes`, `splice`, JSON, …)
+//   bytes     allocated on the heap, which also covers copies by spreading
 
 import { Session } from 'node:inspector';
 import type { Profiler } from 'node:inspector';
 import { getHeapStatistics } from 'node:v8';
 
-/** What a piece of work cost. */
+/** The cost of a piece of work. */
 export interface Work {
   readonly blocks: number;
   readonly builtins: number;
@@ -17,7 +17,7 @@ export interface Work {
 
 let scanned = 0;
 
-/** Counts from when it is made; its process is slower from then on. */
+/** Counts from its creation on; the process is slower afterwards. */
 export class WorkCounter {
   readonly #session = new Session();
 
@@ -28,9 +28,9 @@ export class WorkCounter {
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** What a piece of work costs, with everything that it causes until it resolves. */
+  /** The cost of a piece of work, with everything that it causes until it resolves. */
   async count(work: () => Promise<unknown>): Promise<Work> {
-    this.#takeBlocks(); // begins at zero
+    this.#takeBlocks(); // resets the counts
     const [scannedBefore, bytesBefore] = [scanned, allocatedBytes()];
     await work();
     const [builtins, bytes] = [scanned - scannedBefore, allocatedBytes() - bytesBefore];
@@ -47,7 +47,7 @@ export class WorkCounter {
     return sum;
   }
 
-  /** Sessions of the same thread answer before they return. */
+  /** Sessions of the same thread respond before the call returns. */
   #post(method: string, parameters: object = {}): unknown {
     let answer: unknown;
     this.#session.post(method, parameters, (error, result) => {
@@ -63,29 +63,29 @@ const allocatedBytes = (): number =>
 
 type Method = (this: unknown, ...given: readonly unknown[]) => unknown;
 
-/** How many elements or characters a value has. */
+/** The number of elements or characters of a value. */
 const sizeOf = (value: unknown): number => {
   if (typeof value === 'string' || Array.isArray(value) || Buffer.isBuffer(value)) return value.length;
   return value instanceof Set || value instanceof Map ? value.size : 1;
 };
 
-/** What a call costs: on what, with what, and what came of it. */
+/** The cost of a call, from its receiver, arguments and result. */
 type Cost = (self: unknown, given: readonly unknown[], result: unknown) => number;
 
 const wholeOfThis: Cost = (self) => sizeOf(self);
 const firstArgument: Cost = (_, [first]) => sizeOf(first);
 const itsResult: Cost = (_self, _given, result) => sizeOf(result);
 
-/** Up to what was found, from where the search began. */
+/** The part from the start of the search to the match. */
 const untilFound: Cost = (self, [, from], result) => {
   const start = typeof from === 'number' && from > 0 ? from : 0;
   return (typeof result === 'number' && result >= 0 ? result : sizeOf(self)) - start + 1;
 };
 
-/** Everything behind the place moves. */
+/** The elements behind the position are moved. */
 const behindPlace: Cost = (self, [place]) => sizeOf(self) - (typeof place === 'number' && place > 0 ? place : 0) + 1;
 
-/** What a sticky or global expression is given, from where it goes on. */
+/** The part of the input that a sticky or global expression searches, from its last index. */
 const fromLastIndex: Cost = (self, [text], result) => {
   const { lastIndex } = self as RegExp;
   return lastIndex > 0 && result !== null ? sizeOf(Array.isArray(result) ? result[0] : '') : sizeOf(text);

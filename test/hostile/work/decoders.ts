@@ -1,4 +1,4 @@
-// What the decoders of everything that a client sends are given, at any length.
+// Inputs of any length for the decoders of everything that a client sends.
 
 import { parseAddress, parseCidr } from '../../../src/api/addresses.ts';
 import { causesOf, invalidValue, joinErrors } from '../../../src/api/field-errors.ts';
@@ -23,11 +23,11 @@ import { decodeToken } from '../../../src/server/verbs/continue-token.ts';
 import { parseWriteOptions } from '../../../src/server/verbs/write-options.ts';
 import { warningHeaders } from '../../../src/server/reply.ts';
 
-/** Makes an input for n of something, and what reads it. */
+/** Creates an input of size n, and the function that reads it. */
 type Case = (n: number) => Input;
 
 interface Input {
-  /** Of what is read. */
+  /** The size of the input. */
   readonly length: number;
   readonly read: () => unknown;
 }
@@ -58,7 +58,7 @@ const text =
     const given = input(n);
     return { length: given.length, read: () => read(given) };
   };
-/** No order that a sort has it easy with. */
+/** An order without a pattern that sorting could exploit. */
 const shuffled = (index: number): number => (index * 2_654_435_761) % 4_294_967_296;
 
 function field(number: number, content: Uint8Array): Uint8Array {
@@ -76,7 +76,7 @@ const protobuf =
     return { length: bytes.length, read: () => decodeProtobuf(serviceKind.schema, bytes) };
   };
 
-/** What is many or long → its inputs. */
+/** What is repeated or long → its inputs. */
 export const decoderInputs: Readonly<Record<string, Case>> = {
   // JSON
   'different JSON keys, each twice': json((n) => `{${many(n, (i) => `"k${i}":1`)},${many(n, (i) => `"k${i}":1`)}}`),
@@ -197,7 +197,7 @@ export const decoderInputs: Readonly<Record<string, Case>> = {
   'digits in a label selector': text((n) => `a>${'1'.repeat(n)}`, parseLabelSelector),
   'terms of a field selector': text((n) => 'a=b,'.repeat(n), parseFieldSelector),
   'escapes in a field selector': text((n) => `a=${'\\,'.repeat(n)}`, parseFieldSelector),
-  // What comes beside a body
+  // Headers and parameters
   'clauses of an Accept header': text(
     (n) => many(n, (i) => `a/b;q=0.${shuffled(i)}`),
     (given) => negotiate(given, { transformations: [], protobuf: true }),
@@ -225,7 +225,7 @@ export const decoderInputs: Readonly<Record<string, Case>> = {
     const headers = Array.from({ length: n }, () => ['Impersonate-Extra-a%61', 'x', 'Impersonate-Group', 'g']).flat();
     return { length: n, read: () => readImpersonation(headers) };
   },
-  // What goes back
+  // Responses
   warnings: (n) => {
     const warnings = Array.from({ length: n }, (_, index) => `unknown field "a${index}\\"`);
     return { length: n, read: () => warningHeaders(warnings) };

@@ -1,4 +1,4 @@
-// Every place in an object of a kind that can be made long, and what to fill it with.
+// Every path in an object of a kind that can hold much data, and values for it.
 
 import type { Kind } from '../../../src/api/kind.ts';
 import type { FieldMap, Schema, StructSchema } from '../../../src/api/schema/schema.ts';
@@ -11,18 +11,18 @@ export interface LongField {
   readonly kind: Kind;
   readonly path: readonly Step[];
   readonly schema: Schema;
-  /** Items that the lists on the way need: where, and what. */
+  /** The items that lists on the path need: path and value. */
   readonly items: readonly (readonly [path: readonly Step[], item: unknown])[];
-  /** Equal for fields that decoding, patches and apply treat alike. */
+  /** Equal for fields that decoding, patches and apply handle alike. */
   readonly treatment: string;
 }
 
-/** Whether clients write objects of a kind. */
+/** Whether clients write objects of the kind. */
 export const isWritten = ({ stored, verbs }: Kind): boolean => stored && verbs.includes('create');
 
 const deepest = 12;
 
-/** All of a kind. */
+/** All long fields of a kind. */
 export const longFields = (kind: Kind): LongField[] =>
   [...fieldsBelow(kind.schema, [], [])].map((found) => ({ kind, treatment: treatmentOf(found.schema), ...found }));
 
@@ -49,7 +49,7 @@ function* fieldsBelow(schema: Schema, path: readonly Step[], items: Found['items
       if (schema.values.type !== 'string') yield* fieldsBelow(schema.values, [...path, 'key'], items);
       return;
     case 'string':
-      // A word, or a text: all texts are treated alike where they are not names.
+      // A word or a text: texts other than names are handled alike.
       if (path.length > 0 && schema.enum === undefined) yield { path, schema, items };
       return;
     case 'bytes':
@@ -79,7 +79,7 @@ function treatmentOf(schema: Schema): string {
 
 const nameOf = (path: readonly Step[]): string => `${path.findLast((step) => step !== 0) ?? ''}`;
 
-/** What a field holds: `first`, the same items in another order or other characters, or items that `first` lacks. */
+/** The content of a field: `first`, the same items in another order, other characters, or items that `first` lacks. */
 export type Turn = 'first' | 'reversed' | 'others';
 
 /** `count` items, keys or characters for a field. */
@@ -101,7 +101,7 @@ const places: Readonly<Record<Turn, (index: number, count: number) => number>> =
   others: (index, count) => count + index,
 };
 
-/** A small value that differs from those of other indices, and passes validation in most places. */
+/** A small value, different for each index and valid in most places. */
 function smallValue(schema: Schema, index: number, name: string): unknown {
   switch (schema.type) {
     case 'struct':
@@ -136,7 +136,7 @@ function smallValue(schema: Schema, index: number, name: string): unknown {
 
 const always = new Set(['name', 'key', 'type', 'ip', 'uid', 'port', 'path', 'protocol']);
 
-/** The fields that an item cannot do without, and those that name it. */
+/** The required fields of an item, and those that identify it. */
 const neededFields = ({ fields }: StructSchema): [string, FieldMap[string]][] =>
   Object.entries(fields).filter(
     ([name, field]) => always.has(name) || field.presence === 'always' || field.required === true,
@@ -165,7 +165,7 @@ const words: Readonly<Record<string, (index: number) => string>> = {
   host: (index) => `h${index}.example.org`,
 };
 
-/** The object with a field made long; the lists on the way to it get the item that they need. */
+/** The object with a long field; lists on the path get the item that they need. */
 export function withField(target: unknown, { path, items }: LongField, value: unknown): unknown {
   const filled = items.reduce(
     (object, [at, item]) => (valueAt(object, at) === undefined ? withValue(object, at, item) : object),
@@ -180,7 +180,7 @@ const valueAt = (target: unknown, path: readonly Step[]): unknown =>
     target,
   );
 
-/** The object with `value` at a place of it; what is missing on the way there is made. */
+/** The object with `value` at a path; missing parents are created. */
 export function withValue(target: unknown, [step, ...rest]: readonly Step[], value: unknown): unknown {
   if (step === undefined) return value;
   if (step === 0) {

@@ -1,4 +1,4 @@
-// How the work of each verb grows with one field of an object.
+// Measures how the work of each verb grows with one field of an object.
 
 import type { Kind } from '../../../src/api/kind.ts';
 import { apiVersionOf } from '../../../src/api/kind.ts';
@@ -10,12 +10,12 @@ import type { Work, WorkCounter } from './counter.ts';
 import type { LongField } from './fields.ts';
 import { longValue, withField, withValue } from './fields.ts';
 
-/** The sizes that are compared. */
+/** The compared sizes. */
 const sizes = [400, 3200] as const;
 /** Linear work grows eightfold, quadratic work 64-fold; n log n stays below ten. */
 const mostGrowth = 16;
 
-/** One verb with a field of a certain length. */
+/** One verb with a field of a given length. */
 interface Write {
   readonly verb: string;
   readonly method: 'POST' | 'PUT' | 'PATCH';
@@ -27,14 +27,14 @@ interface Write {
 /** Names what grew too much, such as `Pod spec.volumes: update 27-fold in blocks (1,000 to 27,000)`. */
 export async function growthProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
   const problems = await measuredProblems(field, counter);
-  // The server also does things of its own, such as sweeping its caches: what grew must do so again.
+  // The server also has background work, such as sweeping its caches: growth counts only if it repeats.
   return problems.length === 0 ? problems : measuredProblems(field, counter);
 }
 
 async function measuredProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
   await using server = await testServer();
   const worksOf = (count: number): Promise<Map<string, Work>> => works(server, field, count, counter);
-  await worksOf(20); // compiles
+  await worksOf(20); // warms up the compiler
   const [few, many] = [await worksOf(sizes[0]), await worksOf(sizes[1])];
   const where = `${apiVersionOf(field.kind)} ${field.kind.kind} ${field.path.join('.')} (${field.treatment})`;
   return [...few].flatMap(([verb, small]) => {
@@ -50,10 +50,10 @@ async function measuredProblems(field: LongField, counter: WorkCounter): Promise
 }
 
 const units = ['blocks', 'builtins', 'bytes'] as const;
-/** Less than this is not told apart. V8 counts bytes in steps that are as large as all that a small request allocates. */
+/** Smaller counts are not distinguished. V8 counts bytes in steps as large as all allocations of a small request. */
 const least: Work = { blocks: 1, builtins: 1, bytes: 1 << 20 };
 
-/** What each verb costs: verb → work. All but a create meet an object whose field is long already, where that is valid. */
+/** The cost of each verb: verb → work. Verbs other than create use an object whose field is long already, where that is valid. */
 async function works(
   server: TestServer,
   field: LongField,
@@ -72,7 +72,7 @@ async function works(
   return result;
 }
 
-/** The name to write to; the object is there unless it is new. */
+/** The name to write to; the object exists unless it is created. */
 async function prepare(
   server: TestServer,
   field: LongField,
@@ -131,10 +131,10 @@ function writesOf(field: LongField, count: number): Write[] {
   ];
 }
 
-/** The name of the object is that of the URL. */
+/** The name of the object equals that of the URL. */
 const withName = (object: unknown, name: string): unknown => withValue(object, ['metadata', 'name'], name);
 
-/** A list whose items merge by a key comes with the order of its items. */
+/** A list that is merged by key is sent with the order of its items. */
 function withOrder(part: unknown, path: LongField['path'], items: unknown, key: string | undefined): unknown {
   const field = path.at(-1);
   if (key === undefined || typeof field !== 'string' || !Array.isArray(items)) return part;

@@ -1,4 +1,4 @@
-// The class test: for each way in which decoding, patches and apply treat a field, the work of every verb grows less than
+// For each way in which decoding, patches and apply handle a field: the work of every verb grows less than
 // 16-fold when the field is eight times as long. `npm run test:hostile` does the same for all fields of all kinds.
 
 import assert from 'node:assert/strict';
@@ -12,11 +12,11 @@ import type { LongField } from './fields.ts';
 import { isWritten, longFields } from './fields.ts';
 import { growthProblems } from './growth.ts';
 
-/** Fields that lie open before those in lists, and kinds before those that may hardly be updated. */
+/** Prefers fields outside lists, and kinds that can be updated. */
 const depth = ({ kind, path }: LongField): number =>
   path.length + 10 * path.filter((step) => step === 0).length + (kind === podKind || kind === namespaceKind ? 5 : 0);
 
-/** treatment → the field to try */
+/** treatment → the tested field */
 const oneOfEach = new Map<string, LongField>();
 for (const field of kinds.filter(isWritten).flatMap(longFields)) {
   const known = oneOfEach.get(field.treatment);
@@ -36,12 +36,12 @@ suite('the counter counts', () => {
   const counter = new WorkCounter();
   const list = Array.from({ length: 1000 }, (_, index) => `${index}`);
 
-  test('a search in a search', async () => {
+  test('detects a search within a search', async () => {
     const { builtins } = await counter.count(async () => list.filter((item) => list.includes(item)));
     assert.ok(builtins >= 1_000_000, `${builtins}`);
   });
 
-  test('a copy for each item', async () => {
+  test('detects a copy per item', async () => {
     let object: Record<string, string> = {};
     const { bytes } = await counter.count(async () => {
       for (const item of list) object = { ...object, [`key-${item}`]: item };

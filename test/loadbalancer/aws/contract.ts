@@ -10,7 +10,7 @@ import { serviceWith } from '../../../src/loadbalancer/testing/service.ts';
 import { sliceOf, toNodes } from '../../../src/loadbalancer/providers/aws/testing/backends.ts';
 import type { Peer } from './inventory.ts';
 import { groupsIn, inventory } from './inventory.ts';
-import { patiently } from './patience.ts';
+import { retrying } from './retrying.ts';
 import { AwsProvider } from '../../../src/loadbalancer/providers/aws/provider.ts';
 
 const { signal } = new AbortController();
@@ -42,7 +42,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       backends = toNodes(peer.instances.slice(0, 2));
     });
     const ensure = (service: Service, where = backends): Promise<Ensured> =>
-      patiently(() => provider.ensure(service, where, signal));
+      retrying(() => provider.ensure(service, where, signal));
     after(() => peer[Symbol.asyncDispose]());
 
     /** Creates a load balancer, reads it, and deletes it. */
@@ -51,7 +51,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
       try {
         await look(ensured);
       } finally {
-        await patiently(() => provider.remove(service, signal));
+        await retrying(() => provider.remove(service, signal));
       }
       assert.deepEqual(await found(), [], 'nothing is left');
       assert.equal(await provider.find(service, signal), undefined);
@@ -113,7 +113,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
     test('LB-23 with the gate off, an existing mixed Service can be changed', async () => {
       await during(serviceWith('80/TCP 81/UDP'), async () => {
         const changed = serviceWith('80/TCP 82/UDP');
-        const { refusal } = await patiently(() => providerOf('east', false).ensure(changed, backends, signal));
+        const { refusal } = await retrying(() => providerOf('east', false).ensure(changed, backends, signal));
         assert.equal(refusal, undefined);
         assert.match((await found()).join('\n'), /^82\/UDP → UDP 30082 at /m);
       });
@@ -131,7 +131,7 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
           assert.deepEqual(open.toSorted(), ports.split(' ').toSorted());
           assert.equal((await groupsIn(peer.elb)).length, lines.length);
           const rules = open.map((port) => `${port.toLowerCase()} from 0.0.0.0/0`).toSorted();
-          assert.equal((await found()).at(-1), `in ${rules.join(', ')}`, 'and clients come in at these alone');
+          assert.equal((await found()).at(-1), `in ${rules.join(', ')}`, 'clients can connect to these ports only');
         }
       });
 
@@ -281,11 +281,11 @@ export function awsContract(title: string, { start, skip = false, fixedProtocols
         await ensure(serviceWith('80/TCP'));
         assert.deepEqual(await found(), own);
       });
-      await patiently(() => peer.ec2.deleteSecurityGroup(named, signal));
+      await retrying(() => peer.ec2.deleteSecurityGroup(named, signal));
     });
 
     test('removing twice succeeds', async () => {
-      await during(serviceWith('80/TCP'), () => patiently(() => provider.remove(serviceWith('80/TCP'), signal)));
+      await during(serviceWith('80/TCP'), () => retrying(() => provider.remove(serviceWith('80/TCP'), signal)));
     });
   });
 }

@@ -9,7 +9,7 @@ import { tcpUdpListener } from '../../../src/loadbalancer/clouds/aws.ts';
 import { serviceWith } from '../../../src/loadbalancer/testing/service.ts';
 import { toNodes } from '../../../src/loadbalancer/providers/aws/testing/backends.ts';
 import { inventory } from './inventory.ts';
-import { patiently } from './patience.ts';
+import { retrying } from './retrying.ts';
 import { AwsProvider } from '../../../src/loadbalancer/providers/aws/provider.ts';
 import type { StandInPeer } from './standin/peer.ts';
 import { standInPeer } from './standin/peer.ts';
@@ -27,7 +27,7 @@ const providerAt = (peer: StandInPeer): AwsProvider =>
 /** The result for a Service without failures. */
 async function outcomeOf(service: Service): Promise<readonly string[]> {
   await using peer = await standInPeer();
-  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  await retrying(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   return await inventory(peer);
 }
 
@@ -66,7 +66,7 @@ for (const [when, failure] of crashes) {
     const want = await outcomeOf(before);
     const calls = await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
-      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await retrying(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
     });
     assert.equal(
@@ -80,11 +80,11 @@ for (const [when, failure] of crashes) {
     const want = await outcomeOf(after);
     const calls = await failingEach(failure, async (peer, fail) => {
       const { account } = peer.standIn;
-      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await retrying(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
       const [arn] = account.balancers.keys();
       account.mustServe = [80];
       await fail(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
-      await patiently(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
+      await retrying(() => providerAt(peer).ensure(after, backendsOf(peer), signal));
       assert.deepEqual((await inventory(peer)).toSorted(), want.toSorted());
       assert.deepEqual([...account.balancers.keys()], [arn], 'of the same load balancer');
     });
@@ -94,15 +94,15 @@ for (const [when, failure] of crashes) {
   test(`LB-22 after a crash at any call of a creation or deletion, ${when}, the deletion leaves nothing behind`, async () => {
     await failingEach(failure, async (peer, fail) => {
       await fail(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
-      await patiently(() => providerAt(peer).remove(before, signal));
+      await retrying(() => providerAt(peer).remove(before, signal));
       assert.deepEqual(await inventory(peer), []);
     });
     await failingEach(failure, async (peer, fail) => {
-      await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
-      await fail(() => patiently(() => providerAt(peer).remove(before, signal)));
+      await retrying(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+      await fail(() => retrying(() => providerAt(peer).remove(before, signal)));
       const hasAny = (await inventory(peer)).length > 0;
       assert.equal((await providerAt(peer).list(signal)).length, hasAny ? 1 : 0, 'what is left is found by its tags');
-      await patiently(() => providerAt(peer).remove(before, signal));
+      await retrying(() => providerAt(peer).remove(before, signal));
       assert.deepEqual(await inventory(peer), []);
     });
   });
@@ -111,7 +111,7 @@ for (const [when, failure] of crashes) {
 test('reads but does not write if everything is up to date', async () => {
   await using peer = await standInPeer();
   const service = serviceWith('53/TCP 53/UDP 80/TCP', { annotations, spec: { sessionAffinity: 'ClientIP' } });
-  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  await retrying(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   peer.standIn.takeWrites();
   await providerAt(peer).ensure(service, backendsOf(peer), signal);
   await providerAt(peer).updateBackends(service, backendsOf(peer), signal);
@@ -144,7 +144,7 @@ test('polls a provisioning load balancer every ten seconds, and writes the statu
   assert.match(told.message, /^AWS is provisioning load balancer fl-/);
   assert.equal(told.afterMs, 10_000);
   assert.match(told.events.map(({ message }) => message).join(), /^\+16\.43 USD a month: listeners 0 → 2 /);
-  await assert.rejects(ask(), { code: 'RETRY', events: [] }, 'what it costs is told once');
+  await assert.rejects(ask(), { code: 'RETRY', events: [] }, 'the bill is reported once');
   assert.match((await ask()).status.ingress?.[0]?.hostname ?? '', /\.elb\./);
 });
 
@@ -159,7 +159,7 @@ test('reports a stopped instance and sends traffic to the others', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.stopped.add('i-0b');
   const service = serviceWith('80/TCP');
-  const { events } = await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  const { events } = await retrying(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   const told = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
   assert.equal(told.length, 1);
   assert.match(told[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
@@ -168,7 +168,7 @@ test('reports a stopped instance and sends traffic to the others', async () => {
 
 test('does not modify foreign resources with our names', async () => {
   await using peer = await standInPeer();
-  await patiently(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
+  await retrying(() => providerAt(peer).ensure(before, backendsOf(peer), signal));
   for (const { tags } of peer.standIn.account.balancers.values()) tags.clear();
   peer.standIn.takeWrites();
   await assert.rejects(providerAt(peer).remove(before, signal), /but not its tags: delete it$/);
@@ -181,7 +181,7 @@ test('keeps a load balancer with deletion protection complete', async () => {
   const service = serviceWith('80/TCP', {
     annotations: { [`${prefix}-attributes`]: 'deletion_protection.enabled=true' },
   });
-  await patiently(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
+  await retrying(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
   peer.standIn.takeWrites();
   await assert.rejects(
     providerAt(peer).remove(service, signal),

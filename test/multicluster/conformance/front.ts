@@ -1,4 +1,4 @@
-// Stands before an API server and answers `exec`, which ours does not serve; all else is the server's. In plain HTTP, on loopback.
+// A proxy in front of an API server that implements `exec`, which the server does not have. Plain HTTP on loopback.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,15 +12,15 @@ import { pipeline } from 'node:stream/promises';
 import type { Credentials } from '../../harness/server.ts';
 import { SpdySession } from './spdy.ts';
 
-/** Where to send requests, and what commands of `exec` find. */
+/** The server to forward requests to, and the environment of `exec` commands. */
 export interface Behind {
   readonly server: string;
   readonly credentials: Credentials;
-  /** The environment of commands, for which there is no container. */
+  /** The environment of commands, since there is no container. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Starts it; the result says where it is. */
+/** Starts it and returns its address. */
 export async function startFront(behind: Behind, stack: AsyncDisposableStack): Promise<string> {
   const agent = new Agent({ ...behind.credentials, keepAlive: true });
   const server = createServer((incoming, outgoing) => {
@@ -46,7 +46,7 @@ export async function startFront(behind: Behind, stack: AsyncDisposableStack): P
 
 function urlOf(server: Server): string {
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('it does not listen');
+  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
   return `http://127.0.0.1:${address.port}`;
 }
 
@@ -56,7 +56,7 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-/** Runs the command as soon as there are streams for what it prints and for how it ended. */
+/** Runs the command once the streams for its output and its exit code are open. */
 async function answerExec({ incoming, socket, head }: Upgrade, env: Behind['env']): Promise<void> {
   socket.on('error', () => socket.destroy());
   socket.write(

@@ -1,4 +1,4 @@
-// nc of a container: DNS-SERVER -v -w 2 -4 NAME PORT. Looks the name up there, connects, says what it is told and prints the answer.
+// Nc of a container: DNS-SERVER -v -w 2 -4 NAME PORT. Resolves the name with that server, connects, and prints the connection and the response.
 
 import { once } from 'node:events';
 import { Resolver } from 'node:dns/promises';

@@ -1,4 +1,4 @@
-// The program of a Pod of the suite: whoever connects to port 42 is told its address, over TCP and UDP.
+// The program of a Pod of the suite: sends its address to every client of port 42, over TCP and UDP.
 
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';

@@ -1,9 +1,9 @@
-// As much of SPDY/3.1 as `exec` of Kubernetes' Go client needs: it opens streams, and we answer on them.
+// The part of SPDY/3.1 that `exec` of Kubernetes' Go client needs: the client opens streams, and the server writes to them.
 
 import type { Duplex, Transform } from 'node:stream';
 import { constants, createDeflate, createInflate } from 'node:zlib';
 
-/** What headers are compressed with (draft-mbelshe-httpbis-spdy-00, section 2.6.10.1): words with their lengths, then text. */
+/** The dictionary for compressing headers (draft-mbelshe-httpbis-spdy-00, section 2.6.10.1): words with their lengths, then text. */
 const words =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin';
 const text =
@@ -22,7 +22,7 @@ function number(value: number): Buffer {
 const types = { synStream: 1, synReply: 2, ping: 6 };
 const fin = 1;
 
-/** One connection, seen from the server. */
+/** The server side of one connection. */
 export class SpdySession {
   readonly #socket: Duplex;
   readonly #inflate = createInflate({ dictionary });
@@ -32,7 +32,7 @@ export class SpdySession {
     this.#socket = socket;
   }
 
-  /** Accepts every stream that the client opens and tells of it, until the client closes the connection. */
+  /** Accepts every stream that the client opens, and yields it, until the client closes the connection. */
   async run(head: Buffer, onStream: (id: number, headers: ReadonlyMap<string, string>) => void): Promise<void> {
     let rest = head;
     const handleAll = async (): Promise<void> => {
@@ -49,7 +49,7 @@ export class SpdySession {
     }
   }
 
-  /** Sends the last that there is to say on a stream. */
+  /** Sends the last data of a stream and closes it. */
   finish(id: number, data: string | Buffer): void {
     const bytes = Buffer.from(data);
     const head = Buffer.alloc(8);
@@ -60,7 +60,7 @@ export class SpdySession {
   }
 
   async #handle(frame: Buffer, onStream: (id: number, headers: ReadonlyMap<string, string>) => void): Promise<void> {
-    if ((frame.readUInt8(0) & 0x80) === 0) return; // data: nothing is typed at us
+    if ((frame.readUInt8(0) & 0x80) === 0) return; // data: standard input is ignored
     const type = frame.readUInt16BE(2);
     if (type === types.ping) this.#socket.write(frame);
     if (type !== types.synStream) return;
@@ -79,13 +79,13 @@ export class SpdySession {
   }
 }
 
-/** What comes out for what goes in. Headers of one connection are one stream to zlib, flushed after each block. */
+/** Compresses or decompresses headers. All headers of a connection are one zlib stream, flushed after each block. */
 const through = (stream: Transform, bytes: Buffer): Promise<Buffer> =>
   new Promise((resolve) => stream.write(bytes, () => resolve(readAll(stream.read()))));
 
 const readAll = (found: unknown): Buffer => (Buffer.isBuffer(found) ? found : Buffer.alloc(0));
 
-/** A count, then names and values, each after its length. */
+/** A count, then names and values, each with its length before it. */
 function readHeaders(block: Buffer): ReadonlyMap<string, string> {
   const found: string[] = [];
   for (let at = 4; at + 4 <= block.length;) {

@@ -1,9 +1,9 @@
-// What a container of the suite has on its path: nslookup and nc, asking the DNS server of the cluster it would be in.
+// The programs of a container of the suite: nslookup and nc, with the DNS server of its cluster.
 
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Writes the programs into a folder; the result is the environment in which they are found. */
+/** Writes the programs into a folder and returns the environment with that folder on the PATH. */
 export async function writeTools(
   folder: string,
   dns: { readonly address: string; readonly port: string },

@@ -1,4 +1,4 @@
-// What nobody does here, since there are no kubelets: Deployments and StatefulSets get Pods, and Pods get addresses and a process.
+// Simulates controllers and kubelets: Deployments and StatefulSets get Pods, and Pods get an address and a process.
 
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -13,7 +13,7 @@ import type { Pod } from '../../../src/api/kinds/core/pod/schema.ts';
 import type { Client } from '../../../src/client/client.ts';
 import { hasStatusCode } from '../../../src/client/transport.ts';
 
-/** Does their work in one cluster, whose Pods have addresses in `network` (such as 127.192.7), until it is disposed of. */
+/** Runs in one cluster, whose Pods have addresses in `network` (such as 127.192.7), until it is disposed of. */
 export class Workloads implements AsyncDisposable {
   readonly #client: Client;
   readonly #network: string;
@@ -45,7 +45,7 @@ export class Workloads implements AsyncDisposable {
       if (metadata.deletionTimestamp !== undefined) continue;
       for (let index = 0; index < (spec.replicas ?? 1); index++) {
         const name = `${metadata.name ?? ''}-${index}`;
-        // Pods of a StatefulSet are known by their names.
+        // Pods of a StatefulSet have fixed names.
         const identity = 'serviceName' in spec ? { hostname: name, subdomain: spec.serviceName } : {};
         const pod = {
           metadata: { ...spec.template.metadata, name, namespace: metadata.namespace },
@@ -53,7 +53,7 @@ export class Workloads implements AsyncDisposable {
           status: {},
         };
         await this.#client.create(podKind, pod as Pod).catch((error: unknown) => {
-          // It exists, or its namespace is going.
+          // It exists, or its namespace is terminating.
           if (![403, 404, 409].some((code) => hasStatusCode(error, code))) throw error;
         });
       }

@@ -1,4 +1,4 @@
-// A process that relays by listeners, told by its parent what to route, and asked what it counts.
+// A process with listeners, controlled by its parent: routes and counters.
 import { Registry } from 'prom-client';
 
 import type { Route } from '../../../src/proxy/routes/route.ts';
@@ -7,10 +7,10 @@ import { UserspaceBackend } from '../../../src/proxy/userspace/backend.ts';
 import { network } from '../../../src/proxy/userspace/testing/echo.ts';
 import type { UserspaceOptions } from '../../../src/proxy/userspace/options.ts';
 
-/** What a parent asks; each is answered with the same number. */
+/** A request of the parent; the response has the same number. */
 export interface Question {
   readonly id: number;
-  /** Routes to have from now on. */
+  /** The routes from now on. */
   readonly routes?: readonly Route[];
 }
 
@@ -18,7 +18,7 @@ export interface Answer {
   readonly id: number;
   readonly metrics: string;
   readonly residentBytes: number;
-  /** What it has told so far. */
+  /** Its log so far. */
   readonly told: readonly string[];
 }
 

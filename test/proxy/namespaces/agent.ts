@@ -1,4 +1,4 @@
-// Runs in a network namespace and does what it is told, one line of JSON each: serves, connects, sends.
+// Runs in a network namespace and executes commands, one line of JSON each: serve, connect, send.
 import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,7 @@ import { sendInit } from './sctp.ts';
 const udpSockets = new Map<string, ReturnType<typeof createSocket>>();
 let heard = 0;
 
-/** Serves TCP and UDP at a port of both families: the answer is a name and who asked. */
+/** Serves TCP and UDP on a port of both families: the response is a name and the address of the client. */
 async function serve(name: string, port: number): Promise<string> {
   const tcp = createServer((socket) => {
     heard++;
@@ -28,7 +28,7 @@ async function serve(name: string, port: number): Promise<string> {
 
 const plain = (address: string): string => address.replace(/^::ffff:/, '');
 
-/** What one connection says: the answer, `refused`, or `silence` after the timeout. */
+/** The result of one connection: the response, `refused`, or `silence` after the timeout. */
 function dial(address: string, port: number, timeoutMs: number): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -46,7 +46,7 @@ function dial(address: string, port: number, timeoutMs: number): Promise<string>
   });
 }
 
-/** Sends one datagram from a socket that is kept under a name, and waits for the answer. */
+/** Sends one datagram from a socket that is kept under a name, and waits for the response. */
 async function send(id: string, address: string, port: number, timeoutMs: number): Promise<string> {
   const socket = udpSockets.get(id) ?? createSocket(address.includes(':') ? 'udp6' : 'udp4');
   if (!udpSockets.has(id)) {
@@ -77,7 +77,7 @@ async function send(id: string, address: string, port: number, timeoutMs: number
   });
 }
 
-/** Connects as fast as it can until it is told to stop. */
+/** Connects as fast as it can until it is stopped. */
 let isLoading = false;
 let loaded: Promise<string> = Promise.resolve('');
 
@@ -86,7 +86,7 @@ function load(address: string, port: number, parallel: number): string {
   const counts = { good: 0, bad: 0 };
   const worker = async (): Promise<void> => {
     while (isLoading) {
-      // One that is lost stays lost: the kernel remembers where its first packet went.
+      // A lost connection stays lost: the kernel has tracked the destination of its first packet.
       const answer = await dial(address, port, 10_000);
       if (answer.includes(' ')) counts.good++;
       else counts.bad++;
@@ -123,7 +123,7 @@ async function answer(order: Order): Promise<readonly string[]> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  // A cast where bytes become an order: the other end is namespace.ts.
+  // A cast where bytes become a command: the other end is namespace.ts.
   const { id, order } = JSON.parse(line) as { readonly id: number; readonly order: Order };
   void answer(order).then(
     (answers) => process.stdout.write(`${JSON.stringify({ id, answers })}\n`),

@@ -9,7 +9,7 @@ import { ip, Namespace } from './namespace.ts';
  *                                         ├ 10.1.0.1 ── 10.1.0.12 podB
  *                                         └ 10.1.1.1 ── 10.1.1.11 far
  *
- * The same in IPv6, under 2001:db8. Every Pod serves TCP and UDP at 8080 and says its name and who asked.
+ * The same in IPv6, under 2001:db8. Every Pod serves TCP and UDP on 8080 and responds with its name and the address of the client.
  */
 export interface Cluster extends AsyncDisposable {
   readonly node: Namespace;
@@ -19,7 +19,7 @@ export interface Cluster extends AsyncDisposable {
   readonly far: Namespace;
 }
 
-/** Why namespaces cannot be made here, if they cannot. */
+/** Why namespaces cannot be created here; undefined if they can. */
 export function whyNoNamespaces(): readonly string[] {
   if (process.getuid?.() !== 0) return ['root must make network namespaces'];
   const missing = ['ip', 'nft', 'conntrack'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
@@ -30,7 +30,7 @@ export function whyNoNamespaces(): readonly string[] {
   return [];
 }
 
-/** Leaves: name, its addresses, and those of the node on the same wire. */
+/** A leaf: name, its addresses, and those of the node on the same link. */
 const leaves = [
   { name: 'client', index: 0, own: ['192.0.2.9', '2001:db8:2::9'], node: ['192.0.2.1/24', '2001:db8:2::1/64'] },
   { name: 'podA', index: 1, own: ['10.1.0.11', '2001:db8:1::11'], node: ['10.1.0.1/32', '2001:db8:1::1/128'] },
@@ -38,7 +38,7 @@ const leaves = [
   { name: 'far', index: 3, own: ['10.1.1.11', '2001:db8:3::11'], node: ['10.1.1.1/32', '2001:db8:3::1/128'] },
 ] as const;
 
-/** Makes the cluster. */
+/** Creates the cluster. */
 export async function startCluster(): Promise<Cluster> {
   const stack = new AsyncDisposableStack();
   try {
@@ -76,12 +76,12 @@ function wire(node: Namespace, space: Namespace, leaf: (typeof leaves)[number]):
     ip('-n', space.name, family, 'route', 'add', 'default', 'via', gateway, 'dev', 'eth0');
     ip('-n', node.name, family, 'route', 'add', `${address}/${bits}`, 'dev', link);
   }
-  // What nobody has goes outside, so that the node has a route for virtual addresses, as nodes do.
+  // A default route to the outside, so that the node has a route for virtual addresses, as nodes do.
   if (leaf.name === 'client') {
     ip('-n', node.name, '-4', 'route', 'add', 'default', 'dev', link);
     ip('-n', node.name, '-6', 'route', 'add', 'default', 'dev', link);
   }
 }
 
-/** Addresses of IPv6 are usable at once, without asking the neighbours. */
+/** IPv6 addresses are usable at once, without duplicate address detection. */
 const nodad = (address: string): readonly string[] => (address.includes(':') ? ['nodad'] : []);

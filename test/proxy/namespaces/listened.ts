@@ -1,4 +1,4 @@
-// A cluster of namespaces with listeners in its node: the twin of routed.ts.
+// A cluster of namespaces with listeners in its node: the counterpart of routed.ts.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,10 +11,10 @@ import type { Routed } from './routed.ts';
 import { node } from './routed.ts';
 
 const program = fileURLToPath(new URL('listeners.ts', import.meta.url));
-/** What the kernel of the node takes for its own: virtual addresses and those of load balancers. */
+/** Addresses that are local to the node: virtual addresses and those of load balancers. */
 const ownRanges = ['10.96.0.0/16', '203.0.113.0/24', '2001:db8:96::/112', '2001:db8:5::/64'];
 
-/** Makes the namespaces and the listeners. */
+/** Creates the namespaces and the listeners. */
 export async function startListened(): Promise<Pick<Routed, 'cluster' | 'route'> & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await startCluster());

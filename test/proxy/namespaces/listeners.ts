@@ -1,5 +1,5 @@
-// Runs in the namespace of a node, as a proxy in the mode userspace does: each line of the input is what the Service is from
-// now on, and is answered when that holds, with what is in the way.
+// Runs in the namespace of a node, like a proxy in mode userspace: each line of the input is the new Service. The response, sent
+// once it applies, lists the problems.
 import { createInterface } from 'node:readline';
 
 import type { RouteInput } from '../../../src/proxy/routes/routes.ts';
@@ -12,7 +12,7 @@ const table = new RoutingTable(network);
 await using backend = await UserspaceBackend.open({ drainMs: 0 });
 await backend.replace(table);
 for await (const line of createInterface({ input: process.stdin })) {
-  // A cast where bytes become an order: the other end is listened.ts.
+  // A cast where bytes become a command: the other end is listened.ts.
   table.set('Service shop/1-web', routesOf(JSON.parse(line) as RouteInput));
   await backend.apply(table.takeChange(), table);
   console.log(JSON.stringify(backend.problems()));

@@ -1,5 +1,5 @@
-// Runs in the namespace of a node, as a proxy in the mode nftables does: the Service has node ports at loopback until the
-// input ends. The rules are of a table of its own, which is removed.
+// Runs in the namespace of a node, like a proxy in mode nftables: the Service has node ports at loopback until the
+// input ends. The rules have their own table, which is removed at the end.
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 

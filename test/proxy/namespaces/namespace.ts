@@ -7,14 +7,14 @@ import type { Order } from './orders.ts';
 
 const agentFile = fileURLToPath(new URL('agent.ts', import.meta.url));
 
-/** Runs `ip` and throws what it complains about. */
+/** Runs `ip`; throws its error output. */
 export function ip(...args: readonly string[]): void {
   const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr.trim()}`);
 }
 
-/** A network namespace with an agent in it. It goes when it is disposed of, and everything in it. */
+/** A network namespace with an agent. Disposing of it deletes it with everything in it. */
 export class Namespace implements AsyncDisposable {
   readonly name: string;
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly string[]>>();
@@ -32,7 +32,7 @@ export class Namespace implements AsyncDisposable {
     return ['ip', 'netns', 'exec', this.name, program];
   }
 
-  /** Runs a program inside, to its end, and returns what it printed. */
+  /** Runs a program inside until it exits, and returns its output. */
   run(program: string, ...args: readonly string[]): string {
     const { stdout, stderr, status } = spawnSync('ip', ['netns', 'exec', this.name, program, ...args], {
       encoding: 'utf8',
@@ -41,7 +41,7 @@ export class Namespace implements AsyncDisposable {
     return stdout;
   }
 
-  /** Has the agent do something. */
+  /** Sends a command to the agent. */
   tell(order: Order): Promise<readonly string[]> {
     this.#agent ??= this.#start();
     const id = this.#next++;
@@ -51,7 +51,7 @@ export class Namespace implements AsyncDisposable {
     return answered.promise;
   }
 
-  /** Connects once or more, one after the other. Whoever expects silence says for how long. */
+  /** Connects once or more, one after the other. A test that expects silence sets a timeout. */
   dial(address: string, port: number, { count = 1, timeoutMs = 10_000 } = {}): Promise<readonly string[]> {
     return this.tell({ do: 'dial', address, port, count, timeoutMs });
   }
@@ -62,7 +62,7 @@ export class Namespace implements AsyncDisposable {
     return answer;
   }
 
-  /** How many connections and datagrams have come to what is served here. */
+  /** The number of connections and datagrams that its servers have received. */
   async heard(): Promise<number> {
     const [count = ''] = await this.tell({ do: 'heard' });
     return Number(count);
@@ -84,7 +84,7 @@ export class Namespace implements AsyncDisposable {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     createInterface({ input: agent.stdout }).on('line', (line) => {
-      // A cast where bytes become an answer: the other end is agent.ts.
+      // A cast where bytes become a response: the other end is agent.ts.
       const { id, answers, error } = JSON.parse(line) as { id: number; answers?: readonly string[]; error?: string };
       const answered = this.#waiting.get(id);
       this.#waiting.delete(id);

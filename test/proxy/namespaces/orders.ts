@@ -1,4 +1,4 @@
-/** What an agent in a namespace can be told. */
+/** The commands of an agent in a namespace. */
 export type Order =
   | { readonly do: 'serve'; readonly name: string; readonly port: number }
   | {
@@ -18,7 +18,7 @@ export type Order =
     }
   | { readonly do: 'load'; readonly address: string; readonly port: number; readonly parallel: number }
   | { readonly do: 'stop' }
-  /** How many connections and datagrams have come to what it serves. */
+  /** The number of connections and datagrams that its servers have received. */
   | { readonly do: 'heard' }
-  /** The first packet of an SCTP association, which no socket of many a kernel can send. */
+  /** The first packet of an SCTP association, which many kernels cannot send from an SCTP socket. */
   | { readonly do: 'associate'; readonly address: string; readonly port: number; readonly fromPort: number };

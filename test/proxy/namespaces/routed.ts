@@ -1,4 +1,4 @@
-// A cluster of namespaces with rules in its node, and one Service that tests make what they need.
+// A cluster of namespaces with rules in its node, and one Service that tests modify.
 import type {
   LoadBalancerIngress,
   Protocol,
@@ -60,7 +60,7 @@ export const places = [
   },
 ] as const;
 
-/** What slices have beside their endpoints. */
+/** Fields of slices besides their endpoints. */
 export interface SliceSettings {
   readonly protocol?: Protocol;
   readonly portName?: string;
@@ -87,7 +87,7 @@ export function slices(names: readonly PodName[], settings: SliceSettings = {}):
   }));
 }
 
-/** The Service, with a load balancer at an address of each family if it is of that type and nothing else is said. */
+/** The Service; if it is of type LoadBalancer, it has an address of each family unless the test sets others. */
 export function service(spec: Partial<ServiceSpec> = {}, ingress?: readonly LoadBalancerIngress[]): Service {
   const clusterIPs = places.map(({ vip }) => vip);
   return {
@@ -102,7 +102,7 @@ export function service(spec: Partial<ServiceSpec> = {}, ingress?: readonly Load
   };
 }
 
-/** One number for two protocols. */
+/** One port number for two protocols. */
 export const onBoth = (port: number, nodePort?: number): ServicePort[] =>
   (['UDP', 'TCP'] as const).map((protocol) => ({
     name: protocol.toLowerCase(),
@@ -111,22 +111,22 @@ export const onBoth = (port: number, nodePort?: number): ServicePort[] =>
     ...(nodePort === undefined ? {} : { nodePort }),
   }));
 
-/** The slices for it: one Pod answers over UDP, one over TCP. */
+/** The slices of it: one Pod answers over UDP, one over TCP. */
 export const slicesOnBoth = (overUdp: PodName, overTcp: PodName): readonly EndpointSlice[] => [
   ...slices([overUdp], { protocol: 'UDP', portName: 'udp' }),
   ...slices([overTcp], { protocol: 'TCP', portName: 'tcp' }),
 ];
 
-/** Who answered, each once. */
+/** The names in the responses, each once. */
 export const names = (answers: readonly string[]): readonly string[] =>
   [...new Set(answers.map((answer) => answer.split(' ')[0] ?? ''))].sort();
 
-/** Namespaces, and rules in the node's. */
+/** Namespaces, and rules in that of the node. */
 export interface Routed extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly backend: NftablesBackend;
   readonly table: RoutingTable;
-  /** Makes one Service the only one, by the difference to what was there. */
+  /** Replaces the Service by another one, as an incremental update. */
   readonly route: (
     service: Service | undefined,
     slices?: readonly EndpointSlice[],
@@ -138,7 +138,7 @@ export interface Routed extends AsyncDisposable {
 export const openBackend = ({ node: at }: Cluster): Promise<NftablesBackend> =>
   NftablesBackend.open({ nft: at.within('nft'), conntrack: at.within('conntrack') });
 
-/** Makes the namespaces and the rules. */
+/** Creates the namespaces and the rules. */
 export async function startRouted(): Promise<Routed> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await startCluster());

@@ -54,7 +54,7 @@ export class Account {
   createBalancer(input: Input): BalancerRecord {
     const name = text(input, 'Name');
     checkName(name);
-    if (text(input, 'Type') !== 'network') throw invalid('these records are of network load balancers');
+    if (text(input, 'Type') !== 'network') throw invalid('these records belong to network load balancers');
     const mappings = structures(input, 'SubnetMappings');
     const subnets = mappings.length > 0 ? mappings.map((each) => text(each, 'SubnetId')) : texts(input, 'Subnets');
     if (subnets.length === 0) throw new ElbError('ValidationError', 'At least one subnet must be specified');

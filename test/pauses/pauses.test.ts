@@ -1,4 +1,4 @@
-// Everything that judges others by the time since their last sign of life, and what it makes of a pause of its own process.
+// Everything that decides by the time since the last response of a peer, and the effect of a pause of its own process.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -27,13 +27,13 @@ import { startReaper } from '../../src/multicluster/reaper/reaper.ts';
 import { testServer } from '../../src/server/testing/server.ts';
 import { until } from '../../src/server/testing/until.ts';
 
-/** A judge at work: how long it waits for a sign of life, and whether it has given the other up. */
-interface Judge extends AsyncDisposable {
+/** A component that waits for a peer: its timeout, and whether it has given up. */
+interface Observer extends AsyncDisposable {
   readonly waitsMs: number;
   hasGivenUp(): Promise<boolean>;
 }
 
-const running = (waitsMs: number, hasGivenUp: () => boolean | Promise<boolean>, stop: () => unknown): Judge => ({
+const running = (waitsMs: number, hasGivenUp: () => boolean | Promise<boolean>, stop: () => unknown): Observer => ({
   waitsMs,
   hasGivenUp: async () => hasGivenUp(),
   async [Symbol.asyncDispose]() {
@@ -49,7 +49,7 @@ async function served(): Promise<{ readonly client: Client } & AsyncDisposable> 
   return { client, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** Answers its first `count` requests, and hangs from then on. */
+/** Answers its first `count` requests, and hangs afterwards. */
 function answersFirst(count: number, body: unknown): Client {
   let asked = 0;
   return new Client({
@@ -64,7 +64,7 @@ function answersFirst(count: number, body: unknown): Client {
 
 const written = { metadata: { name: 'a', uid: 'u', resourceVersion: '5' } };
 
-const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> = {
+const observers: Readonly<Record<string, (clock: ManualClock) => Promise<Observer>>> = {
   async 'a wait for something to come'(clock) {
     let isOver = false;
     return running(
@@ -209,28 +209,28 @@ const judges: Readonly<Record<string, (clock: ManualClock) => Promise<Judge>>> =
   },
 };
 
-describe('a process that was paused blames nobody for its own blindness', () => {
-  for (const [what, start] of Object.entries(judges)) {
+describe('a paused process does not blame its peers', () => {
+  for (const [what, start] of Object.entries(observers)) {
     test(what, async () => {
       const clock = new ManualClock(1000);
-      await using judge = await start(clock);
-      await clock.advance(judge.waitsMs / 2);
-      for (const pausedMs of [judge.waitsMs, 10 * judge.waitsMs, 86_400_000]) {
+      await using observer = await start(clock);
+      await clock.advance(observer.waitsMs / 2);
+      for (const pausedMs of [observer.waitsMs, 10 * observer.waitsMs, 86_400_000]) {
         clock.stall(pausedMs);
-        await clock.advance(judge.waitsMs / 2);
-        assert.equal(await judge.hasGivenUp(), false, `after ${pausedMs} ms`);
+        await clock.advance(observer.waitsMs / 2);
+        assert.equal(await observer.hasGivenUp(), false, `after ${pausedMs} ms`);
       }
-      // It still judges: without a pause the same silence counts.
-      const step = judge.waitsMs / 10;
-      await until('the silence counts', async () => {
+      // It still detects silence: without a pause the same time counts.
+      const step = observer.waitsMs / 10;
+      await until('the silence is detected', async () => {
         await clock.advance(step);
-        return judge.hasGivenUp();
+        return observer.hasGivenUp();
       });
     });
   }
 });
 
-test('the wall clock may jump by hours: durations are measured on another', () => {
+test('a jump of the wall clock by hours changes nothing: durations use the monotonic clock', () => {
   const now = Date.now;
   try {
     for (const hours of [-9, 9]) {

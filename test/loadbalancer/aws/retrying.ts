@@ -1,7 +1,7 @@
 import { RetryError } from '../../../src/loadbalancer/controller/provider.ts';
 
 /** Retries after a RetryError like the controller, but without a delay. */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+export async function retrying<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 20; ; tries--) {
     try {
       return await work();

@@ -1,4 +1,4 @@
-// A service concerns the clusters that have its namespace: the others are left alone, and nothing is left behind there.
+// A service concerns only clusters that have its namespace: nothing is written to others, and nothing remains there.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -18,7 +18,10 @@ import { reasonOf } from './pair.ts';
 
 async function removeNamespace({ client }: Cluster): Promise<void> {
   await client.delete(namespaceKind, { name: 'shop' });
-  await until('the namespace is gone', async () => (await client.find(namespaceKind, { name: 'shop' })) === undefined);
+  await until(
+    'the namespace is deleted',
+    async () => (await client.find(namespaceKind, { name: 'shop' })) === undefined,
+  );
 }
 
 const leasesIn = async ({ client }: Cluster): Promise<string> =>
@@ -30,7 +33,7 @@ const leasesIn = async ({ client }: Cluster): Promise<string> =>
 const servicesIn = async (metrics: Registry): Promise<unknown> =>
   (await metrics.getMetricsAsJSON()).find(({ name }) => name === 'fairlead_multicluster_services')?.values[0]?.value;
 
-/** `web` of east is in west, and north has no namespace for it. */
+/** West imports `web` from east; north does not have its namespace. */
 async function exportedInTwo(stack: AsyncDisposableStack) {
   const clusters = await startClusters(['east', 'west', 'north'], stack);
   const [east, west, north] = clusters;
@@ -39,25 +42,28 @@ async function exportedInTwo(stack: AsyncDisposableStack) {
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   const { part } = join(clusters, stack);
-  await until('all have it that can', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+  await until(
+    'all clusters with the namespace import it',
+    async () => (await reasonOf(east, 'Exported')) === 'Exported',
+  );
   return { east, west, north, part };
 }
 
 describe('a cluster without the namespace', () => {
-  test('MCS-80 MCS-109 has no lease of those who export there, until it has it', async () => {
+  test('MCS-80 MCS-109 has no leases of exporting clusters until the namespace exists', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, north } = await exportedInTwo(stack);
-    await until('a lease stands for it', async () => (await leasesIn(west)) === 'east,west');
-    await until('north has its own', async () => (await leasesIn(north)) === 'north');
+    await until('west has a lease of east', async () => (await leasesIn(west)) === 'east,west');
+    await until('north has its own lease only', async () => (await leasesIn(north)) === 'north');
     await north.namespace('shop');
-    await until('it follows', async () => (await north.imported('web')).length === 1);
-    await until('with its lease', async () => (await leasesIn(north)) === 'east,north');
+    await until('north imports the service', async () => (await north.imported('web')).length === 1);
+    await until('north has a lease of east', async () => (await leasesIn(north)) === 'east,north');
     await east.unexport('web');
-    await until('which goes with what it stood for', async () => (await leasesIn(north)) === 'north');
-    await until('elsewhere too', async () => (await leasesIn(west)) === 'west');
+    await until('the lease is deleted with the import', async () => (await leasesIn(north)) === 'north');
+    await until('the lease of east is deleted in west', async () => (await leasesIn(west)) === 'west');
   });
 
-  test('MCS-23 MCS-109 is no reason to say that a service is not everywhere when it is lost', async () => {
+  test('MCS-23 MCS-109 does not make exports incomplete when it is lost', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, north, part } = await exportedInTwo(stack);
     for (const cluster of [north, west]) {
@@ -68,10 +74,10 @@ describe('a cluster without the namespace', () => {
       (await east.client.get(superclusterExportKind, { namespace: 'shop', name: 'web' })).status?.conditions?.find(
         ({ type }) => type === 'Exported',
       )?.message;
-    await until('west alone is missed', async () => (await exported()) === 'cannot reach west');
+    await until('only west is reported', async () => (await exported()) === 'cannot reach west');
   });
 
-  test('MCS-44 gives the address back that a service had there before the namespace went', async () => {
+  test('MCS-44 releases the address of a service whose namespace was deleted', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -84,16 +90,22 @@ describe('a cluster without the namespace', () => {
     const { metrics } = join(clusters, stack, { members: (change) => change(entries) });
     for (const name of ['web', 'other']) await east.service(name, ['10.1.0.1']);
     await east.export('web');
-    await until('it has the only one', async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1');
+    await until(
+      'the service has the only address',
+      async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1',
+    );
     await removeNamespace(west);
     await east.unexport('web');
-    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
+    await until('the service is deleted', async () => (await servicesIn(metrics)) === 0);
     await west.namespace('shop');
     await east.export('other');
-    await until('another has it', async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1');
+    await until(
+      'another service has the address',
+      async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1',
+    );
   });
 
-  test('MCS-44 keeps no address from others while it is away', async () => {
+  test('MCS-44 does not keep addresses allocated while it does not answer', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west', 'north'], stack);
     const [east, west, north] = clusters;
@@ -103,16 +115,22 @@ describe('a cluster without the namespace', () => {
     await part.ready;
     for (const name of ['web', 'other']) await east.service(name, ['10.1.0.1']);
     await east.export('web');
-    await until('it has the only one', async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1');
+    await until(
+      'the service has the only address',
+      async () => (await west.importedService('web'))?.spec?.ip === '241.9.0.1',
+    );
     north.disconnect();
-    await until('north is away', () => part.problems().length > 0);
+    await until('north does not answer', () => part.problems().length > 0);
     await east.unexport('web');
-    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
+    await until('the service is deleted', async () => (await servicesIn(metrics)) === 0);
     await east.export('other');
-    await until('another has it', async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1');
+    await until(
+      'another service has the address',
+      async () => (await west.importedService('other'))?.spec?.ip === '241.9.0.1',
+    );
   });
 
-  test('a service is forgotten where nobody has its namespace any more', async () => {
+  test('a service is deleted once no cluster has its namespace', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     const [east, west] = clusters;
@@ -120,14 +138,14 @@ describe('a cluster without the namespace', () => {
     const { metrics } = join(clusters, stack);
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
-    await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+    await until('the export is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
     await removeNamespace(west);
     await removeNamespace(east);
-    await until('the service is forgotten', async () => (await servicesIn(metrics)) === 0);
+    await until('the service is deleted', async () => (await servicesIn(metrics)) === 0);
   });
 });
 
-test('what a cluster no longer exports goes, though its connection was replaced meanwhile', async () => {
+test('a withdrawn service is deleted in a cluster whose connection was replaced meanwhile', async () => {
   await using stack = new AsyncDisposableStack();
   const clusters = await startClusters(['east', 'west'], stack);
   const [east, west] = clusters;
@@ -142,8 +160,8 @@ test('what a cluster no longer exports goes, though its connection was replaced 
   });
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('it is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
-  // The old connection hears nothing any more, and the new one begins with what is left.
+  await until('the export is complete', async () => (await reasonOf(east, 'Exported')) === 'Exported');
+  // The old connection receives no more events, and the new one starts with the remaining objects.
   const gone = Promise.withResolvers<void>();
   east.fault = (call) => (call.method === 'GET' ? undefined : gone.promise);
   east.faultLine = () => gone.promise;
@@ -153,6 +171,6 @@ test('what a cluster no longer exports goes, though its connection was replaced 
   await east.unexport('web');
   change(entries.map((entry) => ({ ...entry, version: 'new' })));
   gone.resolve();
-  await until('it is gone', async () => (await west.importedService('web')) === undefined);
-  await until('with its slices', async () => (await west.imported('web')).length === 0);
+  await until('the import is deleted', async () => (await west.importedService('web')) === undefined);
+  await until('its slices are deleted', async () => (await west.imported('web')).length === 0);
 });
