@@ -1,12 +1,12 @@
-// The abusers, in a process of their own: 64 clients that write as fast as they are answered, and watch what they write.
-// Started by abuse.bench.ts, which tells them when to begin and when to stop.
+// The abusive clients, in a separate process: 64 clients that write as fast as they get responses, and watch their objects.
+// Started by abuse.bench.ts, which signals their start and end.
 
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 
-/** What the parent says. */
+/** The messages of the parent. */
 export type Command = { readonly do: 'begin'; readonly target: Target } | { readonly do: 'stop' };
-/** What the abusers report when they have stopped. */
+/** The report of the clients at the end. */
 export interface Report {
   readonly answers: Readonly<Record<number, number>>;
 }
@@ -56,7 +56,7 @@ async function writeOn(connection: Connection, client: number): Promise<void> {
 
 async function stop(): Promise<void> {
   isRunning = false;
-  await finished.catch(() => undefined); // a connection that the server closed is part of the game
+  await finished.catch(() => undefined); // connections that the server closes are part of the load
   for (const connection of connections) connection.close();
   const report: Report = { answers };
   process.send?.(report);

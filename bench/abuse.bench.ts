@@ -1,5 +1,5 @@
-// Whether one client can starve another: what a second user and a lease see while 64 clients of a first user saturate
-// writes and watches, beside what they see when nobody else is there. Idle and abuse alternate, and medians are told, so
+// Measures whether one client can starve another: latencies of a second user and a Lease while 64 clients of a first user saturate
+// writes and watches, and without that load. Both phases alternate and medians are reported, so
 // that the noise of a machine falls on both.
 
 import { fork } from 'node:child_process';
@@ -17,14 +17,14 @@ import { median, quantile } from './quantile.ts';
 export const abuseTokens = ['abuser-token,mallory,11', 'second-token,alice,12', 'part-token,part,13'].join('\n');
 
 const rounds = 7;
-/** How long is measured, after what is left of the phase before has settled. */
+/** The duration of a measurement, after the previous phase has settled. */
 const phaseMs = 4000;
 const settleMs = 1000;
 const pauseMs = 4;
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
-/** One thing that must stay quick. */
+/** A request that must stay fast. */
 interface Probe {
   readonly name: string;
   readonly token: string;
@@ -59,7 +59,7 @@ const probes: readonly Probe[] = [
   },
 ];
 
-/** The p99 of each probe while abused, as a multiple of its p99 when idle. */
+/** The p99 of each probe under load, as a multiple of its p99 without. */
 export async function measureAbuse(running: Running, progress: (text: string) => void): Promise<Result[]> {
   const as = (token: string): Target => ({ ...running.target, token });
   await prepare(running.target);
@@ -106,8 +106,8 @@ export async function measureAbuse(running: Running, progress: (text: string) =>
 }
 
 /**
- * The abusers stand for other machines: where the system can say so (Linux), they only get what processor time nobody
- * else wants.
+ * The clients stand for other machines: on Linux they run with the lowest priority and only use processor time that is left
+ * over.
  */
 function startAbusers(): ChildProcess {
   const program = new URL('./abuse-clients.ts', import.meta.url);
@@ -116,7 +116,7 @@ function startAbusers(): ChildProcess {
     : fork(program);
 }
 
-/** What the probes need, and the right to it. */
+/** Creates the objects of the probes, and the rights to them. */
 async function prepare(admin: Target): Promise<void> {
   const connection = await Connection.open(admin);
   const users = ['mallory', 'alice', 'part'].map((name) => ({

@@ -1,4 +1,4 @@
-// What the API server costs: durable writes, lists, watches, start and memory.
+// Measures the API server: durable writes, lists, watches, start-up and memory.
 
 import { Connection, load } from './client.ts';
 import type { Running } from './process.ts';
@@ -7,19 +7,19 @@ export interface Result {
   readonly name: string;
   readonly unit: string;
   readonly value: number;
-  /** CPU of the server for each operation, in microseconds, where it makes sense. */
+  /** CPU of the server per operation in microseconds, if it applies. */
   readonly cpuMicros?: number;
 }
 
 const services = '/api/v1/namespaces/default/services';
-/** How many Services there are in the end. */
+/** The number of Services at the end. */
 const total = 10_000;
 const watcherCount = 1000;
 
 /** Runs the whole measurement against one fresh server. */
 export async function measureApi(running: Running, progress: (text: string) => void): Promise<Result[]> {
   const results: Result[] = [{ name: 'cold start to first answer', unit: 'ms', value: running.coldStartMs }];
-  await new Promise((resolve) => setTimeout(resolve, 3000)); // let start-up work end before memory is read
+  await new Promise((resolve) => setTimeout(resolve, 3000)); // start-up work must end before memory is read
   results.push({ name: 'resident memory, empty', unit: 'MB', value: running.residentBytes() / 1e6 });
 
   await measureWrites(running, { clients: 64, count: 500, request: createRequest('warm') }); // warm caches and compilers
@@ -43,7 +43,7 @@ export async function measureApi(running: Running, progress: (text: string) => v
     const count = clients === 1 ? 500 : 3000;
     results.push({ name, unit: '/s', ...(await measureWrites(running, { clients, count, request: updateRequest })) });
   }
-  await new Promise((resolve) => setTimeout(resolve, 10_000)); // both servers give memory back when they rest
+  await new Promise((resolve) => setTimeout(resolve, 10_000)); // both servers release memory when they are idle
   results.push({ name: 'resident memory, 10,000 Services', unit: 'MB', value: running.residentBytes() / 1e6 });
   progress('list');
   results.push(await measureList(running));
@@ -99,7 +99,7 @@ async function measureList(running: Running): Promise<Result> {
   return { name: 'list of 10,000 Services', unit: 'ms', value: (seconds / rounds) * 1000, cpuMicros };
 }
 
-/** How long until every watcher has seen one write. */
+/** The time until every watcher has received one write. */
 async function measureFanOut(running: Running): Promise<Result> {
   const path = '/api/v1/namespaces/default/configmaps';
   const writer = await Connection.open(running.target);

@@ -1,5 +1,5 @@
-// A client that costs little, so that what is measured is the server: raw HTTP/1.1 over TLS, one request at a time on
-// each connection, no headers parsed but the status and the length.
+// A client with little overhead, so that mainly the server is measured: raw HTTP/1.1 over TLS, one request at a time per
+// connection, and no headers parsed except status and length.
 
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
@@ -45,14 +45,14 @@ export class Connection {
     return new Promise((resolve, reject) => (this.#waiting = { resolve, reject }));
   }
 
-  /** Everything the server sends from here on, for watches. */
+  /** Everything that the server sends from now on, for watches. */
   stream(path: string, onData: (chunk: Buffer) => void): void {
     this.#socket.removeAllListeners('data');
     this.#socket.on('data', onData);
     this.#socket.write(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`);
   }
 
-  /** Asks, and never reads the answer. */
+  /** Sends a request and never reads the response. */
   ignore(path: string): void {
     this.#socket.removeAllListeners('data');
     this.#socket.pause();
@@ -96,7 +96,7 @@ export interface Response {
   readonly body: Buffer;
 }
 
-/** Runs `count` requests over `clients` connections at once; resolves with the seconds it took. */
+/** Runs `count` requests over `clients` connections; resolves with the duration in seconds. */
 export async function load(
   target: Target,
   {

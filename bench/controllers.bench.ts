@@ -1,5 +1,5 @@
-// Controllers as a process of their own beside our server: how long and how much CPU it takes from no slice at all to all
-// of them, for one change of a Pod, and for a change of every tenth.
+// Measures controllers as a separate process with our server: duration and CPU from no slices to all
+// of them, for one change of a Pod, and for a change of every tenth Pod.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { WatchCount } from './watch-count.ts';
 
 const managed = encodeURIComponent('endpointslice.kubernetes.io/managed-by=endpointslice-controller.k8s.io');
 
-/** Measures one program over so many Services with ten Pods each, on a server of its own. */
+/** Measures one program with a number of Services of ten Pods each, on a new server. */
 export async function measureControllers(
   program: Program,
   scale: Scale,
@@ -41,7 +41,7 @@ export async function measureControllers(
     const child = program.start(kubeconfig);
     stops.push(() => stopAll([child]));
     const pid = child.pid ?? 0;
-    // Services of the server itself have slices that are not theirs to make.
+    // Services of the server itself have slices that controllers do not write.
     await slices.until(() => slices.added >= scale.services);
     const seconds = (performance.now() - started) / 1000;
     await settled(() => server.cpuSeconds() + cpuSecondsOf([pid]));
@@ -60,13 +60,13 @@ export async function measureControllers(
   }
 }
 
-/** Memory is read after this much rest: both give some back when they have nothing to do. */
+/** Idle time before memory is read: both release some when they are idle. */
 const restMs = 5000;
 
 interface Cost {
   /** CPU seconds of the program. */
   readonly own: number;
-  /** CPU seconds of the server meanwhile. */
+  /** CPU seconds of the server in the same time. */
   readonly theirs: number;
 }
 
@@ -110,7 +110,7 @@ interface Change {
   readonly scale: Scale;
 }
 
-/** What it takes until the slices of `count` Services, each of which has one Pod less, are seen to say so. */
+/** Duration and CPU until the slices of `count` Services, each with one ready Pod less, are observed. */
 async function measureChanges({ server, slices, pid, count, scale }: Change): Promise<Changed> {
   const before = { own: cpuSecondsOf([pid]), theirs: server.cpuSeconds(), writes: slices.modified };
   const started = await changePods(server.target, count, scale);

@@ -1,10 +1,10 @@
-// A crowd, in a process of its own: clients of as many users, each of which asks again as soon as it is answered. A
-// quarter each lists, reads, writes, and opens and drops watches. Started by crowd.bench.ts.
+// Many clients in a separate process, each with its own user; each sends the next request after a response. A
+// quarter each lists, reads, writes, and opens and closes watches. Started by crowd.bench.ts.
 
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 
-/** What the parent sends. */
+/** The messages of the parent. */
 export interface Crowd {
   readonly target: Omit<Target, 'token'>;
   readonly tokens: readonly string[];

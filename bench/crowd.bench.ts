@@ -1,5 +1,5 @@
-// Whether a controller stays the leader beside a crowd: how long a Lease takes to renew while 2,000 clients of 200 users
-// connect and then ask without a pause.
+// Measures whether a controller keeps its Lease under load: the duration of renewals while 2,000 clients of 200 users
+// connect and send requests without a pause.
 
 import { fork } from 'node:child_process';
 
@@ -19,18 +19,18 @@ const partToken = 'part-token';
 const userTokens = Array.from({ length: users }, (_, index) => `crowd-${index}`);
 /** Users of the measured server, as in a token file. */
 export const crowdTokens = [...userTokens, partToken].map((token) => `${token},${token},${token},crowd`).join('\n');
-/** All clients have one address here. */
+/** All clients have the same address. */
 export const crowdFlags = ['--max-connections-per-address', '4000'];
 
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
-/** Renewals on a connection that stays, and on a new one each time. */
+/** Renewals over a kept connection, and over a new one each time. */
 export async function measureCrowd(running: Running, progress: (text: string) => void): Promise<Result[]> {
   await prepare(running.target);
   const { host, port } = running.target;
   const crowd: Crowd = { target: { host, port }, tokens: userTokens, clients };
   const program = new URL('./crowd-clients.ts', import.meta.url);
-  // They stand for other machines, as the abusers of abuse.bench.ts do.
+  // They stand for other machines, like the clients of abuse.bench.ts.
   const child =
     process.platform === 'linux'
       ? fork(program, { execPath: 'chrt', execArgv: ['--idle', '0', process.execPath] })
@@ -72,7 +72,7 @@ async function renew(connection: Connection, taken: number[], started = performa
   taken.push(performance.now() - started);
 }
 
-/** Rights for the crowd, the Lease, and 1,000 Services to list. */
+/** Rights for the clients, the Lease, and 1,000 Services to list. */
 async function prepare(admin: Target): Promise<void> {
   const connection = await Connection.open(admin);
   const binding = {

@@ -1,5 +1,5 @@
-// Our DNS server beside CoreDNS and Knot, all with the same names, asked the same by dnsperf, one after the other in one
-// run. A peer that is not on the PATH (or named by COREDNS and KNOTD) is left out, and said so.
+// Compares our DNS server with CoreDNS and Knot: the same names and the same queries by dnsperf, one after the other in one
+// run. A peer that is not on the PATH (or named by COREDNS and KNOTD) is left out and reported.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,18 +13,18 @@ import { startFairlead } from './fairlead.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { Running } from './process.ts';
 
-/** What one server did with one size of a cluster. */
+/** The results of one server for one cluster size. */
 export interface DnsResult {
   readonly server: string;
   readonly services: number;
-  /** Of mixed questions, as many as it answers. */
+  /** Mixed queries at the maximum rate. */
   readonly perSecond: number;
   readonly cpuMicros: number;
-  /** Of single questions, at half that rate and while random names are asked as fast as they are answered. */
+  /** Single queries, at half that rate, and during random names at the maximum rate. */
   readonly p99Ms: number;
   readonly floodedP99Ms: number;
   readonly megabytes: number;
-  /** From a Service's creation to its answer; undefined for who does not follow a cluster. */
+  /** From the creation of a Service to its answer; undefined for servers that do not follow a cluster. */
   readonly createdP99Ms: number | undefined;
 }
 
@@ -32,7 +32,7 @@ const seconds = 5;
 const namespaces = 10;
 const hostOf = (index: number): string => `service-${index}.bench-${index % namespaces}.svc.cluster.local`;
 
-/** Measures every server with so many Services. */
+/** Measures every server with a number of Services. */
 export async function measureDns(services: number, progress: (text: string) => void): Promise<readonly DnsResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-dns-'));
   const cluster = await startFairlead();
@@ -108,9 +108,9 @@ async function post(connection: Connection | undefined, path: string, body: obje
 }
 
 interface Queries {
-  /** What Pods ask: half addresses, the rest IPv6 addresses that are not there, search-list misses, and SRV. */
+  /** Typical queries of Pods: half A, the rest AAAA without records, search list misses, and SRV. */
   readonly mixed: string;
-  /** Names that do not exist, each asked once. */
+  /** Missing names, each queried once. */
   readonly flood: string;
   readonly names: readonly string[];
 }
@@ -160,7 +160,7 @@ async function measureServer(server: DnsServer, cluster: Running, { mixed, flood
 let created = 1_000_000;
 const freshRounds = 100;
 
-/** How long after a Service was made its name is answered. */
+/** The time from the creation of a Service to the answer for its name. */
 async function measureFreshness({ port }: DnsServer, cluster: Running): Promise<number> {
   const connection = await Connection.open(cluster.target);
   const taken: number[] = [];

@@ -1,5 +1,5 @@
-// What the bodies of test/hostile cost others: the longest turn of the event loop in processor time, which is how long every
-// other request waits on a quiet machine, and how long a second user really waits beside them and without them.
+// The effect of the bodies of test/hostile on others: the longest turn of the event loop in processor time, which is how long every
+// other request waits on a quiet machine, and the measured waits of a second user with and without them.
 
 import { Bystander } from '../test/hostile/bystander.ts';
 import type { HostileCase } from '../test/hostile/case.ts';
@@ -15,7 +15,7 @@ import { table } from './table.ts';
 const idleMs = 500;
 const attackMs = 1500;
 
-/** A table with a row for each body. */
+/** A table with one row per body. */
 export async function measureHostileBodies(running: Running, progress: (text: string) => void): Promise<string> {
   const { host, port, token } = running.target;
   await using stage = await openStage({ url: `https://${host}:${port}`, insecure: true, token });
@@ -45,7 +45,7 @@ export async function measureHostileBodies(running: Running, progress: (text: st
   );
 }
 
-/** Sends the body again and again; resolves with the codes of the answers. */
+/** Sends the body repeatedly; resolves with the status codes. */
 async function attack(hostile: HostileCase, stage: Stage): Promise<string> {
   using server = new HostileServer(stage.attacker);
   const place = { server, namespace: stage.namespace };

@@ -8,13 +8,13 @@ import type { Running } from './process.ts';
 
 const token = 'bench-token';
 
-/** Where the peer's programs are, if they are anywhere. */
+/** The paths of the peer's programs, if they are installed. */
 export interface Programs {
   readonly apiserver: string;
   readonly etcd: string;
 }
 
-/** kube-apiserver over one etcd, both with their data on the same disk as ours. */
+/** kube-apiserver with one etcd, both with their data on the same disk as ours. */
 export async function startKubeApiserver({ apiserver, etcd }: Programs): Promise<Running> {
   const directory = await mkdtemp(join(tmpdir(), 'kube-apiserver-bench-'));
   const [port, clientPort, peerPort] = await Promise.all([freePort(), freePort(), freePort()]);

@@ -1,6 +1,6 @@
 import type { Target } from './client.ts';
 
-/** A kubeconfig that leads to a server under measurement, without trust in anything. */
+/** A kubeconfig for a measured server, without verification of its certificate. */
 export const kubeconfigFor = ({ host, port, token }: Target): string =>
   JSON.stringify({
     apiVersion: 'v1',

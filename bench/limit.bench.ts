@@ -1,4 +1,4 @@
-// What the machine allows: the same bytes made durable by the store alone, without a server in front.
+// The limit of the machine: the same bytes made durable by the store alone, without a server.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { openSqliteStore } from '../src/store/sqlite/sqlite.ts';
 import type { Store } from '../src/store/store.ts';
 import type { Result } from './api.bench.ts';
 
-/** Durable commits of two keys, as the creation of a Service is. */
+/** Durable commits of two keys, as for a new Service. */
 export async function measureLimit(): Promise<Result[]> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-limit-'));
   const store = await openSqliteStore({ path: directory });

@@ -1,5 +1,5 @@
-// `fairlead loadbalancer` as a process of its own beside our server: from no address at all to all of them, and what one
-// change of a Service costs, which must not grow with the number of Services.
+// Measures `fairlead loadbalancer` as a separate process with our server: from no address to all of them, and the cost of one
+// change of a Service, which must not grow with the number of Services.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,32 +13,32 @@ import { cpuSecondsOf, residentBytesOf, settled, stopAll } from './process.ts';
 import { send } from './send.ts';
 import { WatchCount } from './watch-count.ts';
 
-/** What keeps the load balancers, and how many. */
+/** The provider and the number of Services. */
 export interface BalancedScale {
   readonly services: number;
-  /** A cloud to simulate; left out: addresses of a pool alone. */
+  /** A cloud to simulate; default: addresses of a pool only. */
   readonly cloud?: string;
 }
 
 export interface BalancedCost {
   readonly readyMs: number;
-  /** CPU of the controller for one Service, from nothing to ready. */
+  /** CPU of the controller per Service, from creation to ready. */
   readonly readyCpuMs: number;
-  /** CPU of the controller for one changed Service. */
+  /** CPU of the controller per changed Service. */
   readonly changeCpuMs: number;
-  /** Writes to a Service that follow its change. */
+  /** Writes to a Service after its change. */
   readonly changeWrites: number;
-  /** Calls to the cloud that change something, for one changed Service. */
+  /** Calls that modify the cloud, per changed Service. */
   readonly changeCalls: number;
   readonly megabytes: number;
 }
 
-/** So many Services are changed, or all. */
+/** The number of Services to change, at most all. */
 const mostChanges = 500;
 const services = '/api/v1/namespaces/default/services';
 const clouds = '/apis/loadbalancer.fairlead.dev/v1alpha1/cloudloadbalancers';
 
-/** Measures one scale, on a server of its own. */
+/** Measures one scale on a new server. */
 export async function measureLoadBalancers(
   scale: BalancedScale,
   progress: (text: string) => void,
@@ -60,7 +60,7 @@ export async function measureLoadBalancers(
     const child = start(kubeconfig, scale);
     stops.push(() => stopAll([child]));
     const cpu = (): number => cpuSecondsOf([child.pid ?? 0]);
-    // Each is held by a finalizer, and then has its status.
+    // Each gets a finalizer, and then its status.
     await seen.until(() => seen.modified >= 2 * scale.services);
     const readyMs = performance.now() - started;
     await settled(() => server.cpuSeconds() + cpu());
@@ -96,13 +96,13 @@ function start(kubeconfig: string, { cloud }: BalancedScale) {
 const portsOf = (number: number): object[] =>
   ['TCP', 'UDP'].map((protocol) => ({ name: protocol.toLowerCase(), port: number, protocol }));
 
-/** A DNS server on both protocols; without node ports, of which there are fewer than Services. */
+/** A DNS server on both protocols; without node ports, because there are fewer of them than Services. */
 const serviceOf = (index: number): object => ({
   metadata: { name: `dns-${index}` },
   spec: { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ports: portsOf(53) },
 });
 
-/** Moves some Services, spread over all of them, to another port. */
+/** Changes the port of some Services, spread over all of them. */
 const changePorts = (target: Target, changes: number, scale: BalancedScale): Promise<number> =>
   send(target, changes, (index) => [
     'PATCH',

@@ -1,5 +1,5 @@
-// Clusters and a controller that joins them, each a process: how long a change takes until every cluster has it, what it
-// costs, and how long a controller takes for the first sync and after a restart.
+// Clusters and a controller that joins them, each a process: the time until a change is imported everywhere, its
+// cost, and the duration of the first sync and of a restart.
 //   node bench/multicluster.bench.ts            3 clusters, 1,000 services of 100 endpoints, 100 changes per second
 //   node bench/multicluster.bench.ts 10 1000 100 50
 //   node bench/multicluster.bench.ts 100 5000 10 100 5     a service is imported by 5 of 100 clusters
@@ -14,7 +14,7 @@ import type { Beginning, Changes, Exports, Joined, Restart } from './multicluste
 import type { Scale } from './multicluster/objects.ts';
 import { fill, makeNamespaces } from './multicluster/objects.ts';
 
-/** What was measured of one set. */
+/** The results of one set. */
 export interface Measured extends Scale {
   readonly perSecond: number;
   readonly beginning: Beginning;
@@ -28,7 +28,7 @@ type Progress = (text: string) => void;
 
 const changeSeconds = 8;
 const exportPace = { count: 100, perSecond: 20 };
-/** Memory is read after this much rest. */
+/** Idle time before memory is read. */
 const restMs = 3000;
 
 /** Measures one set of API servers. */
@@ -42,7 +42,7 @@ export const measureMulticluster = (
     ...(await measureJoined(joined, scale.perSecond, say)),
   }));
 
-/** Measures only what changes cost in a set of API servers. */
+/** Measures only the cost of changes in a set of API servers. */
 export const measureCost = (scale: Scale, progress: Progress): Promise<Changes> =>
   withJoined(scale, progress, async (joined, _, say) => {
     say('warming up');
@@ -53,7 +53,7 @@ export const measureCost = (scale: Scale, progress: Progress): Promise<Changes> 
 
 const costPace = { count: 400, perSecond: 50 };
 
-/** Starts API servers with exported services, and a controller that has them everywhere. */
+/** Starts API servers with exported services, and a controller that imports them everywhere. */
 async function withJoined<T>(
   scale: Scale,
   progress: Progress,
@@ -70,7 +70,7 @@ async function withJoined<T>(
   return await measure({ ...scale, set, arrivals, controller: first.controller }, first.figures, say);
 }
 
-/** What is measured of a set that is joined: changes, exports, and a restart of the controller. */
+/** Measures a joined set: changes, exports, and a restart of the controller. */
 async function measureJoined(
   joined: Joined,
   perSecond: number,

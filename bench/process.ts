@@ -1,4 +1,4 @@
-// The programs under measurement, as processes of their own.
+// The measured programs as separate processes.
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -8,11 +8,11 @@ import { createServer } from 'node:net';
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 
-/** A server that answers, and how to ask after its cost. */
+/** A running server, with functions that return its cost. */
 export interface Running {
   readonly name: string;
   readonly target: Target;
-  /** Milliseconds from the start of the process to the first answer. */
+  /** Milliseconds from the start of the process to the first response. */
   readonly coldStartMs: number;
   /** CPU seconds used so far by all its processes. */
   cpuSeconds(): number;
@@ -72,7 +72,7 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
 }
 
-/** Resolves when what uses these CPU seconds does nothing any more, or a minute later. */
+/** Resolves when the processes with these CPU seconds are idle, or after a minute. */
 export async function settled(cpuSeconds: () => number): Promise<void> {
   for (let last = -1, now = 0, looks = 0; now - last > 0.02 && looks < 120; looks++) {
     last = cpuSeconds();
@@ -81,7 +81,7 @@ export async function settled(cpuSeconds: () => number): Promise<void> {
   }
 }
 
-/** CPU seconds of a process, of its children that live, and of those that ended. */
+/** CPU seconds of a process, its running children, and those that have exited. */
 export function familyCpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   const own = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0) / ticksPerSecond;

@@ -1,5 +1,5 @@
-// Relayed connections beside HAProxy in TCP mode, one thread each, one after the other in one run. Clients and the server
-// behind are of this process and slower than any relay, so what counts is the CPU of the relay.
+// Compares relayed connections with HAProxy in TCP mode, one thread each, one after the other in one run. Clients and
+// server are in this process and slower than any relay, so the CPU of the relay is what counts.
 
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { cpuSecondsOf, freePort, start, stopAll } from './process.ts';
 
-/** What one relay did. */
+/** The results of one relay. */
 export interface ProxyResult {
   readonly relay: string;
   readonly connectionMicros: number;
@@ -22,12 +22,12 @@ export interface ProxyResult {
 const seconds = 3;
 const chunk = Buffer.alloc(1 << 20);
 
-/** Measures every relay that can be had; HAProxy by the path to it. */
+/** Measures every available relay; `haproxy` is its path. */
 export async function measureProxy(
   haproxy: string | undefined,
   progress: (text: string) => void,
 ): Promise<readonly ProxyResult[]> {
-  // Who begins with `b` gets bytes without end; all else comes back.
+  // Connections that begin with `b` get bytes without end; others get an echo.
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
     socket.on('data', (data: Buffer) => (data[0] === 98 ? pour(socket) : socket.write(data)));
@@ -76,7 +76,7 @@ async function startHaproxy(
 
 async function measure(port: number, { pid = 0 }: ChildProcess): Promise<Omit<ProxyResult, 'relay'>> {
   await untilOpen(port);
-  await during(pid, (signal) => connections(port, signal)); // compiled by then
+  await during(pid, (signal) => connections(port, signal)); // warms up the compiler
   const short = await during(pid, (signal) => connections(port, signal));
   const trips = await during(pid, (signal) => roundTrips(port, signal));
   const bytes = await during(pid, (signal) => bulk(port, signal));
@@ -87,7 +87,7 @@ async function measure(port: number, { pid = 0 }: ChildProcess): Promise<Omit<Pr
   };
 }
 
-/** How much was done in a while, and the CPU of the relay that it took. */
+/** Work done in a fixed time, and the CPU of the relay. */
 async function during(
   pid: number,
   run: (signal: AbortSignal) => Promise<number>,
@@ -97,7 +97,7 @@ async function during(
   return { done, cpuSeconds: cpuSecondsOf([pid]) - before };
 }
 
-/** Connects, sends a byte, hears it, closes; 32 at once. */
+/** Connects, sends a byte, reads it back, closes; 32 at once. */
 async function connections(port: number, signal: AbortSignal): Promise<number> {
   let done = 0;
   const client = async (): Promise<void> => {
@@ -114,7 +114,7 @@ async function connections(port: number, signal: AbortSignal): Promise<number> {
   return done;
 }
 
-/** A byte there and back, over and over; 8 at once. */
+/** Sends a byte and reads it back, repeatedly; 8 at once. */
 async function roundTrips(port: number, signal: AbortSignal): Promise<number> {
   let done = 0;
   await Promise.all(
@@ -128,7 +128,7 @@ async function roundTrips(port: number, signal: AbortSignal): Promise<number> {
   return done;
 }
 
-/** Bytes as fast as they come; 4 at once. */
+/** Reads bytes at the maximum rate; 4 at once. */
 async function bulk(port: number, signal: AbortSignal): Promise<number> {
   let done = 0;
   await Promise.all(
@@ -171,7 +171,7 @@ async function untilOpen(port: number): Promise<void> {
   throw new Error(`nothing listens on port ${port}`);
 }
 
-// Alone: `node bench/proxy.bench.ts`, with HAProxy where HAPROXY names it.
+// Standalone: `node bench/proxy.bench.ts`, with HAProxy if HAPROXY names it.
 if (import.meta.main) {
   const results = await measureProxy(process.env['HAPROXY'], (text) => console.error(text));
   console.log('| | CPU µs a connection | CPU µs a round trip | GB a CPU second |\n|---|---|---|---|');

@@ -1,5 +1,5 @@
-// `npm run bench -- [NAME…] [--write]`: measures what is named (see suites.ts), or all of it, and prints a table for each;
-// `--write` also puts them into docs/explanation/benchmarks.md. Peers are measured in the same run where they can be had: programs on
+// `npm run bench -- [NAME…] [--write]`: runs the named suites (see suites.ts), or all of them, and prints a table for each;
+// `--write` also writes them to docs/explanation/benchmarks.md. Peers are measured in the same run if they are installed: programs on
 // the PATH, or named by KUBE_APISERVER, ETCD, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS and KNOTD.
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ for (const { name, run } of suites) {
 }
 process.exit(0); // connections of watches are left open
 
-/** Puts figures between the marks of their name. */
+/** Writes a table between its markers. */
 async function put(name: string, text: string): Promise<void> {
   const file = new URL('../docs/explanation/benchmarks.md', import.meta.url);
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];

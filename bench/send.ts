@@ -3,7 +3,7 @@ import type { Target } from './client.ts';
 
 const writers = 8;
 
-/** Sends requests over several connections, each made by its number; resolves with when it began to. */
+/** Sends numbered requests over several connections; resolves with the start time. */
 export async function send(
   target: Target,
   count: number,

@@ -1,4 +1,4 @@
-// What can be measured. Each is a table, with peers in it where they can be had.
+// All suites. Each returns a table, with peers if they are installed.
 
 import { execFileSync } from 'node:child_process';
 
@@ -24,7 +24,7 @@ import { comparison, figures, table } from './table.ts';
 
 type Progress = (text: string) => void;
 
-/** One set of figures, under the name that picks it. */
+/** A suite and the name that selects it. */
 export interface Suite {
   readonly name: string;
   /** Resolves with a table in Markdown. */
@@ -55,7 +55,7 @@ async function measured(running: Running, measure: Measure, progress: Progress):
 async function runApi(progress: Progress): Promise<string> {
   const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
   const etcd = program('ETCD', 'etcd');
-  // The first run fills the compile cache, as the first start of a user does.
+  // The first run fills the compile cache, like the first start of a user.
   await (await startFairlead()).stop();
   const ours = await measured(await startFairlead(), measureApi, progress);
   const peer =
@@ -93,7 +93,7 @@ async function runControllers(progress: Progress): Promise<string> {
   return comparison(ours, manager === undefined ? undefined : peer, 'kube-controller-manager');
 }
 
-/** Services at which controllers are measured, or what SERVICES says: what a change costs must not grow with them. */
+/** Numbers of Services for the controllers, or the value of SERVICES: the cost of a change must not grow with them. */
 const controllerScales = (process.env['SERVICES'] ?? '1000,5000').split(',').map(Number);
 
 async function runDns(progress: Progress): Promise<string> {
@@ -131,7 +131,7 @@ async function runLoadBalancers(progress: Progress): Promise<string> {
   return table(columns, rows);
 }
 
-/** The same at two sizes each: what a change costs must not grow. */
+/** Two sizes each: the cost of a change must not grow. */
 const balancedScales = [
   { services: 1000 },
   { services: 5000 },
@@ -193,7 +193,7 @@ async function runRelays(progress: Progress): Promise<string> {
   );
 }
 
-/** Everything that can be measured, in the order in which it is. */
+/** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
   { name: 'abuse', run: runAbuse },

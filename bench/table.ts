@@ -5,11 +5,11 @@ const number = (value: number): string => (value >= 100 ? Math.round(value).toLo
 const show = ({ value, unit, cpuMicros }: Result): string =>
   `${number(value)} ${unit}${cpuMicros === undefined ? '' : ` (${number(cpuMicros)} µs CPU)`}`.trim();
 
-/** How many times better ours is; more is better for rates alone. */
+/** The factor by which ours is better; higher is better only for rates. */
 const better = (mine: Result, theirs: Result): string =>
   `${number(mine.unit === '/s' ? mine.value / theirs.value : theirs.value / mine.value)}×`;
 
-/** A Markdown table of what was measured, beside a peer where it was measured too. */
+/** A Markdown table of results, with a peer if it was measured. */
 export function comparison(ours: readonly Result[], peer: readonly Result[] | undefined, peerName: string): string {
   const lines = [`| | Fairlead | ${peerName} | ratio |`, '|---|---|---|---|'];
   for (const result of ours) {
@@ -17,11 +17,11 @@ export function comparison(ours: readonly Result[], peer: readonly Result[] | un
     const [beside, ratio] = other === undefined ? ['', ''] : [show(other), better(result, other)];
     lines.push(`| ${result.name} | ${show(result)} | ${beside} | ${ratio} |`);
   }
-  const missing = peer === undefined ? `\n\n${peerName} could not be had: no peer was measured.` : '';
+  const missing = peer === undefined ? `\n\n${peerName} is not installed: no peer was measured.` : '';
   return lines.join('\n') + missing;
 }
 
-/** A Markdown table of figures that have no peer. */
+/** A Markdown table of results without a peer. */
 export const figures = (results: readonly Result[]): string =>
   ['| | |', '|---|---|', ...results.map((result) => `| ${result.name} | ${show(result)} |`)].join('\n');
 

@@ -1,7 +1,7 @@
 import { Connection } from './client.ts';
 import type { Target } from './client.ts';
 
-/** Counts what happens to the objects of a path, without reading them. */
+/** Counts events of the objects of a path without parsing them. */
 export class WatchCount {
   added = 0;
   modified = 0;

@@ -5,10 +5,10 @@ import type { Target } from '../client.ts';
 import { send } from '../send.ts';
 
 const namespaces = 10;
-/** How many Pods are behind each Service. */
+/** Pods per Service. */
 export const podsPerService = 10;
 
-/** How large the cluster is. */
+/** The size of the cluster. */
 export interface Scale {
   readonly services: number;
 }
@@ -17,7 +17,7 @@ const serviceName = (index: number): string => `service-${index}`;
 const podName = (service: number, index: number): string => `${serviceName(service)}-7d4b9c6f5-${index}`;
 const namespaceOf = (service: number): string => `shop-${service % namespaces}`;
 
-/** Makes nodes, Services and Pods that are ready. */
+/** Creates nodes, Services and ready Pods. */
 export async function fill(target: Target, { services }: Scale): Promise<void> {
   await send(target, namespaces, (index) => ['POST', '/api/v1/namespaces', { metadata: { name: namespaceOf(index) } }]);
   await send(target, 100, (index) => [
@@ -46,7 +46,7 @@ export async function fill(target: Target, { services }: Scale): Promise<void> {
 
 const addressOf = (number: number): string => `10.${64 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
 
-/** A Pod as a Deployment makes it: one container with what is usual. */
+/** A Pod like those of a Deployment: one container with typical fields. */
 const podOf = (service: number, index: number): object => ({
   metadata: {
     name: podName(service, index),
@@ -79,7 +79,7 @@ function statusOf(
   return ['PATCH', path, { status }, 'application/merge-patch+json'];
 }
 
-/** Makes one Pod of each of `count` Services not ready; resolves with when it began to. */
+/** Makes one Pod of each of `count` Services not ready; resolves with the start time. */
 export const changePods = (target: Target, count: number, { services }: Scale): Promise<number> =>
   send(target, count, (index) => {
     const [service, pod] = count === 1 ? [services - 1, 3] : [index, 4];

@@ -1,9 +1,9 @@
-// The programs that keep slices: ours, and the one of Kubernetes with the same controllers and its limits lifted.
+// Programs that write slices: ours, and kube-controller-manager with the same controllers and without its limits.
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 
-/** Something that keeps slices and Endpoints. */
+/** A program that writes slices and Endpoints. */
 export interface Program {
   readonly name: string;
   start(kubeconfig: string): ChildProcess;
@@ -16,7 +16,7 @@ const controllers = [
   'garbage-collector-controller',
 ];
 
-/** Our controllers as a process of their own. */
+/** Our controllers as a separate process. */
 export const fairleadControllers: Program = {
   name: 'Fairlead',
   start(kubeconfig) {
@@ -26,7 +26,7 @@ export const fairleadControllers: Program = {
   },
 };
 
-/** kube-controller-manager, which lies at `path`. */
+/** kube-controller-manager at `path`. */
 export const kubeControllerManager = (path: string): Program => ({
   name: 'kube-controller-manager',
   start(kubeconfig) {

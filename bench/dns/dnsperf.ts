@@ -1,4 +1,4 @@
-// dnsperf as the client, and a prober of our own for what it does not tell: quantiles of single answers.
+// dnsperf as client, and a prober for what it does not report: quantiles of single queries.
 
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { encode } from 'dns-packet';
 
-/** What a run of dnsperf counted. */
+/** The counts of a run of dnsperf. */
 export interface Load {
   readonly completed: number;
   readonly lost: number;
@@ -18,13 +18,13 @@ export interface LoadOptions {
   /** A file with `name type` lines. */
   readonly queries: string;
   readonly seconds: number;
-  /** Queries a second; without it as many as are answered. */
+  /** Queries per second; default: the maximum rate. */
   readonly rate?: number;
 }
 
 const run = promisify(execFile);
 
-/** Asks from eight sockets, with up to 400 questions under way. */
+/** Uses eight sockets and up to 400 outstanding queries. */
 export async function load({ port, queries, seconds, rate }: LoadOptions): Promise<Load> {
   const limits = rate === undefined ? [] : ['-Q', String(Math.round(rate))];
   const args = ['-s', '127.0.0.1', '-p', String(port), '-d', queries, '-l', String(seconds), '-c', '8', '-T', '1'];
@@ -37,7 +37,7 @@ export async function load({ port, queries, seconds, rate }: LoadOptions): Promi
   };
 }
 
-/** Milliseconds that single questions took, one every two milliseconds; a lost one took the whole second it was given. */
+/** Latencies of single queries in milliseconds, one every two milliseconds; a lost one counts as its timeout of a second. */
 export async function probe(port: number, names: readonly string[], seconds: number): Promise<readonly number[]> {
   const socket = createSocket('udp4');
   const sent = new Map<number, number>();
@@ -60,7 +60,7 @@ export async function probe(port: number, names: readonly string[], seconds: num
   return [...taken, ...Array.from(sent, () => 1000)];
 }
 
-/** Milliseconds until a name has an address; the server is asked every millisecond. */
+/** Milliseconds until a name has an address; queries every millisecond. */
 export async function untilAnswered(port: number, name: string, deadlineMs = 10_000): Promise<number> {
   const socket = createSocket('udp4');
   const started = performance.now();

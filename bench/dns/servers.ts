@@ -1,4 +1,4 @@
-// The DNS servers under measurement, all with the same names.
+// The measured DNS servers, all with the same names.
 
 import { execFile } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -10,18 +10,18 @@ import { promisify } from 'node:util';
 import { untilAnswered } from './dnsperf.ts';
 import { cpuSecondsOf, residentBytesOf, start, stopAll } from '../process.ts';
 
-/** A DNS server that answers. */
+/** A running DNS server. */
 export interface DnsServer {
   readonly name: string;
   readonly port: number;
-  /** Whether it answers for changes at once: it follows a cluster, and caches nothing. */
+  /** Whether changes are answered at once: it follows a cluster without a cache. */
   readonly follows: boolean;
   cpuSeconds(): number;
   residentBytes(): number;
   stop(): Promise<void>;
 }
 
-/** What is served: a cluster, and a name in it. */
+/** The served names: a cluster, and a name in it. */
 export interface Served {
   readonly directory: string;
   readonly kubeconfig: string;
@@ -67,7 +67,7 @@ export async function startFairleadDns({ kubeconfig, context, sample }: Served):
   return answering('fairlead', port, { child, sample, follows: true });
 }
 
-/** CoreDNS with its kubernetes plugin, and its cache if asked for. */
+/** CoreDNS with its kubernetes plugin, optionally with its cache. */
 export async function startCoreDns(program: string, served: Served, cache: boolean): Promise<DnsServer> {
   const { directory, kubeconfig, context, sample } = served;
   const port = await freeUdpPort();
@@ -87,7 +87,7 @@ ${cache ? '  cache 30\n' : ''}}
   return answering(cache ? 'CoreDNS with its cache' : 'CoreDNS', port, { child, sample, follows: !cache });
 }
 
-/** Knot with a copy of the zone, taken by transfer. */
+/** Knot with a copy of the zone by transfer. */
 export async function startKnot(program: string, { directory, sample }: Served, from: DnsServer): Promise<DnsServer> {
   const port = await freeUdpPort();
   const storage = join(directory, `knot-${port}`);

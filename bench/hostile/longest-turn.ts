@@ -4,15 +4,15 @@ import type { HostileCase } from '../../test/hostile/case.ts';
 import type { HostileRequest, Outcome } from '../../test/hostile/client.ts';
 
 /**
- * Milliseconds of processor time of the longest turn of the event loop while a server in this process answers a case. What
- * else the machine does is not in it. The second of two rounds counts, when the code is compiled.
+ * Milliseconds of processor time of the longest turn of the event loop while a server in this process handles a case. Other
+ * processes do not count. The second of two rounds counts, when the code is compiled.
  */
 export async function longestTurn(hostile: HostileCase): Promise<number> {
   await using server = await testServer();
   const prepared = await requestsOf(async (send) => {
     for (const request of hostile.prepare?.(placeOf(send)) ?? []) await send(request);
   });
-  // Made before, so that making them is not measured.
+  // Created before, so that it is not measured.
   const sent = await requestsOf(async (send) => {
     await hostile.attack(placeOf(send), AbortSignal.timeout(60_000));
   });
@@ -27,7 +27,7 @@ export async function longestTurn(hostile: HostileCase): Promise<number> {
 type Send = (request: HostileRequest) => Promise<Outcome>;
 type Place = Parameters<HostileCase['attack']>[0];
 
-// A case only ever calls `send` of its server.
+// A case only calls `send` of its server.
 const placeOf = (send: Send): Place => ({ server: { send } as Place['server'], namespace: 'default' });
 
 async function requestsOf(run: (send: Send) => Promise<void>): Promise<HostileRequest[]> {

@@ -1,18 +1,18 @@
-// What happens in the clusters, seen as anybody who watches sees it, and without reading more of it than is needed.
+// Observes imports and exports by watches, parsing no more than necessary.
 
 import type { Target } from '../client.ts';
 import { Connection } from '../client.ts';
 import { groups } from './objects.ts';
 
-/** Things that are waited for, each until it has happened in so many clusters. */
+/** Awaited events, each until it has occurred in a number of clusters. */
 export class Arrivals implements Disposable {
-  /** What is waited for → how to say that it happened once more. */
+  /** Awaited event → function to call on each occurrence. */
   readonly #waiting = new Map<string, () => void>();
   readonly #connections: Connection[] = [];
-  /** Exports that said so already. */
+  /** Exports that have already reported success. */
   readonly #exported = new Set<string>();
 
-  /** Watches all of the clusters. */
+  /** Watches all clusters. */
   static async of(targets: readonly Target[]): Promise<Arrivals> {
     const arrivals = new Arrivals();
     const selector = encodeURIComponent('multicluster.kubernetes.io/source-cluster');
@@ -30,7 +30,7 @@ export class Arrivals implements Disposable {
     return arrivals;
   }
 
-  /** How many exports said that all clusters have them. */
+  /** The number of exports with condition Exported. */
   get exported(): number {
     return this.#exported.size;
   }
@@ -39,7 +39,7 @@ export class Arrivals implements Disposable {
     for (const connection of this.#connections) connection.close();
   }
 
-  /** Resolves with the milliseconds that it takes until something has happened so often. */
+  /** Resolves with the milliseconds until an event has occurred this often. */
   until(what: string, count: number): Promise<number> {
     const started = performance.now();
     const { promise, resolve } = Promise.withResolvers<number>();

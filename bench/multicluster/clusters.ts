@@ -1,4 +1,4 @@
-// The clusters of a set: our API servers, without disks, since what is measured is not how fast those are.
+// The clusters of a set: our API servers without persistence, since the store is not measured.
 
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,25 +9,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Target } from '../client.ts';
 import { cpuSecondsOf, residentBytesOf, start, stopAll } from '../process.ts';
 
-/** Clusters that run, the files by which a controller finds them, and what they cost. */
+/** Running clusters, the files with which a controller finds them, and their cost. */
 export interface Clusters extends AsyncDisposable {
   readonly targets: readonly Target[];
   readonly kubeconfig: string;
   readonly members: string;
-  /** CPU seconds of all of them so far. */
+  /** Total CPU seconds of all clusters so far. */
   cpuSeconds(): number;
   residentBytes(): number;
 }
 
 const token = 'bench-token';
 
-/** The id of a cluster by its number. */
+/** The id of the cluster with a number. */
 export const clusterId = (index: number): string => `c${index}`;
 
-/** As many as one process takes. */
+/** Clusters per process. */
 const mostInProcess = 50;
 
-/** Starts API servers, in as few processes as take them. */
+/** Starts API servers in as few processes as possible. */
 export async function startClusters(count: number): Promise<Clusters> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const tokens = join(directory, 'tokens.csv');
@@ -52,7 +52,7 @@ export async function startClusters(count: number): Promise<Clusters> {
   };
 }
 
-/** One process, the clusters in it and where it keeps what is its own. */
+/** One process, its clusters and its directory. */
 interface Part {
   readonly ids: readonly string[];
   readonly data: string;
@@ -70,7 +70,7 @@ const kubeconfigOf = (part: Part | undefined): string => join(part?.data ?? '', 
 
 const startMs = 60_000;
 
-/** Where the servers are, once they answer. */
+/** The addresses of the servers, once they answer. */
 async function readyTargets(state: string): Promise<readonly Target[]> {
   for (const end = performance.now() + startMs; performance.now() < end; await delay(20)) {
     const text = await readFile(state, 'utf8').catch(() => undefined); // written when all are ready
@@ -81,7 +81,7 @@ async function readyTargets(state: string): Promise<readonly Target[]> {
   throw new Error(`the clusters were not ready within ${startMs} ms`);
 }
 
-/** Writes the file of members; resolves with its path. */
+/** Writes the file of members and returns its path. */
 async function writeMembers(directory: string, parts: readonly Part[]): Promise<string> {
   const path = join(directory, 'members.json');
   const members = parts

@@ -1,4 +1,4 @@
-// `fairlead multicluster` as a process of its own.
+// `fairlead multicluster` as a separate process.
 
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,26 +7,26 @@ import { cpuSecondsOf, freePort, residentBytesOf, start } from '../process.ts';
 import type { Clusters } from './clusters.ts';
 import { clusterId } from './clusters.ts';
 
-/** A controller that runs. */
+/** A running controller. */
 export interface Controller extends AsyncDisposable {
   /** CPU seconds so far. */
   cpuSeconds(): number;
   residentBytes(): number;
-  /** Writes into members so far, renewals of leases not counted. */
+  /** Writes to members so far, without renewals of leases. */
   writes(): Promise<number>;
-  /** Resolves when every member was read and every service was looked at in every member. */
+  /** Resolves when every member was read and every service was reconciled in every member. */
   steady(): Promise<void>;
 }
 
 const steadyMs = 120_000;
 
-/** Starts a controller for the clusters, as production does but for replicas that it could stand against. */
+/** Starts a controller for the clusters, configured as in production but as the only replica. */
 export async function startController({ kubeconfig, members }: Clusters): Promise<Controller> {
   const port = await freePort();
   const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
   const where = ['--kubeconfig', kubeconfig, '--context', clusterId(0), '--members', members];
   const how = ['--leader-elect=false', '--health-port', String(port), '--log-level', 'warn'];
-  // Such as --cpu-prof, to see where its time goes.
+  // For example --cpu-prof, to profile it.
   const node = (process.env['CONTROLLER_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
   const child = start(process.execPath, [...node, program, 'multicluster', ...where, ...how]);
   const pids = [child.pid ?? 0];

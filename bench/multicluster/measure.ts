@@ -1,4 +1,4 @@
-// What a set of clusters costs and how fast it is, step after step.
+// Measures cost and latency of a set of clusters, step by step.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -10,20 +10,20 @@ import { startController } from './controller.ts';
 import type { Scale } from './objects.ts';
 import { ask, changeRequest, exportRequests, fill, importersOf, serviceName, unexportRequests } from './objects.ts';
 
-/** CPU seconds of the controller, and of the clusters meanwhile. */
+/** CPU seconds of the controller, and of the clusters in the same time. */
 export interface Cost {
   readonly controller: number;
   readonly clusters: number;
 }
 
-/** Clusters, the controller that joins them, and who watches. */
+/** Clusters, the controller that joins them, and the watches. */
 export interface Joined extends Scale {
   readonly set: Clusters;
   readonly controller: Controller;
   readonly arrivals: Arrivals;
 }
 
-/** What something cost and how long it took. */
+/** Cost and duration. */
 export async function costOf(
   { set, controller }: Pick<Joined, 'set' | 'controller'>,
   work: () => Promise<unknown>,
@@ -39,19 +39,19 @@ export async function costOf(
 }
 
 export interface Changes extends Cost {
-  /** How long each took to be in all clusters, in order. */
+  /** Time until each change was in all clusters, sorted. */
   readonly times: readonly number[];
-  /** Writes for each change in each cluster. */
+  /** Writes per change in each cluster. */
   readonly writes: number;
 }
 
-/** How often, and how fast. */
+/** Number and rate. */
 export interface Pace {
   readonly count: number;
   readonly perSecond: number;
 }
 
-/** Changes endpoints of one service after the other; every `round` has its own addresses. */
+/** Changes endpoints of one service after the other; each `round` uses other addresses. */
 export async function measureChanges(
   joined: Joined,
   { round, count, perSecond }: Pace & { readonly round: number },
@@ -77,11 +77,11 @@ export async function measureChanges(
 export interface Exports {
   readonly exported: readonly number[];
   readonly removed: readonly number[];
-  /** Writes for each new export, in all clusters together. */
+  /** Writes per new export, in all clusters together. */
   readonly writes: number;
 }
 
-/** Exports services that were there, one after the other, and then takes them back. */
+/** Exports existing services one after the other, and then deletes the exports. */
 export async function measureExports(joined: Joined, { count, perSecond }: Pace): Promise<Exports> {
   const { set, controller, arrivals, services, clusters } = joined;
   const connections = await Promise.all(set.targets.map((target) => Connection.open(target)));
@@ -102,13 +102,13 @@ export async function measureExports(joined: Joined, { count, perSecond }: Pace)
   const exported = await each('exported', { until: 1, requests: exportRequests });
   await controller.steady();
   const writes = ((await controller.writes()) - before) / count;
-  // Gone are the import in each cluster, and the export.
+  // Deleted are the import in each cluster, and the export.
   const removed = await each('gone', { until: importersOf(joined) + 1, requests: unexportRequests });
   for (const connection of connections) connection.close();
   return { exported, removed, writes };
 }
 
-/** Does something so often and so fast; what is late is not waited for. */
+/** Runs work at a fixed rate, without waiting for late results. */
 async function paced({ count, perSecond }: Pace, work: (turn: number) => Promise<void>): Promise<void> {
   const started = performance.now();
   let last = Promise.resolve();
@@ -120,15 +120,15 @@ async function paced({ count, perSecond }: Pace, work: (turn: number) => Promise
   await last;
 }
 
-/** What it took from nothing. */
+/** The cost of the first sync. */
 export interface Beginning extends Cost {
-  /** Until all exports said that they are everywhere. */
+  /** Time until all exports are complete. */
   readonly ms: number;
-  /** Writes for each service, in all clusters together. */
+  /** Writes per service, in all clusters together. */
   readonly writes: number;
 }
 
-/** A controller that was started for a measurement, and what came of it. */
+/** A controller that was started for a measurement, and its results. */
 export interface Started<T> extends AsyncDisposable {
   readonly controller: Controller;
   readonly figures: T;
@@ -136,7 +136,7 @@ export interface Started<T> extends AsyncDisposable {
 
 const beginningMs = 300_000;
 
-/** Begins with nothing written, until all exports are everywhere. */
+/** Starts without imports, and waits until all exports are complete. */
 export async function measureBeginning({
   set,
   arrivals,
@@ -157,16 +157,16 @@ export async function measureBeginning({
   return startedWith(controller, { ...cost, ms, writes });
 }
 
-/** What it took to begin anew. */
+/** The cost of a restart. */
 export interface Restart {
-  /** Until every service was looked at in every cluster. */
+  /** Time until every service was reconciled in every cluster. */
   readonly ms: number;
   /** CPU seconds of the controller. */
   readonly cpu: number;
   readonly writes: number;
 }
 
-/** Begins anew where everything is written. */
+/** Restarts the controller with all imports in place. */
 export async function measureRestart(set: Clusters): Promise<Started<Restart>> {
   const started = performance.now();
   const controller = await startController(set);
@@ -184,6 +184,6 @@ const startedWith = <T>(controller: Controller, figures: T): Started<T> => ({
 
 const sorted = (times: readonly number[]): readonly number[] => times.toSorted((left, right) => left - right);
 
-/** The value below which this share of sorted values is. */
+/** The quantile of sorted values. */
 export const percentile = (values: readonly number[], share: number): number =>
   values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;

@@ -1,21 +1,21 @@
-// What is exported: services of one slice each, spread evenly over the clusters.
+// The exported objects: services with one slice each, spread evenly over the clusters.
 
 import type { Target } from '../client.ts';
 import { Connection } from '../client.ts';
 
-/** How much there is. */
+/** The size of a set. */
 export interface Scale {
   readonly clusters: number;
   readonly services: number;
-  /** Of each service, all in one slice. */
+  /** Endpoints per service, all in one slice. */
   readonly endpoints: number;
-  /** How many clusters have the namespace of a service, and so import it; default all of them. */
+  /** The number of clusters with the namespace of a service, which import it; default: all. */
   readonly importers?: number;
 }
 
 export const importersOf = ({ clusters, importers = clusters }: Scale): number => importers;
 
-/** Neighbours share a namespace. */
+/** Neighboring services share a namespace. */
 const namespaceIn = (cluster: number, scale: Scale): string => `shop-${Math.floor(cluster / importersOf(scale))}`;
 const namespaceOf = (service: number, scale: Scale): string => namespaceIn(service % scale.clusters, scale);
 
@@ -25,7 +25,7 @@ export const groups = {
   slices: 'discovery.k8s.io/v1',
 } as const;
 
-/** A request as `Connection.request` takes it. */
+/** A request for `Connection.request`. */
 type Request = readonly [method: string, path: string, body?: string, type?: string];
 
 const pathOf = (group: string, plural: string, namespace: string): string =>
@@ -61,7 +61,7 @@ export const unexportRequests = (index: number, scale: Scale): readonly Request[
     `${pathOf(group, 'serviceexports', namespaceOf(index, scale))}/${serviceName(index)}`,
   ]);
 
-/** Another address in the place of the first. */
+/** Replaces one address. */
 export const changeRequest = (index: number, address: string, scale: Scale): Request => [
   'PUT',
   `${pathOf(groups.slices, 'endpointslices', namespaceOf(index, scale))}/${serviceName(index)}-abc`,
@@ -91,13 +91,13 @@ const slice = (index: number, addresses: readonly string[]): object => ({
 
 const writers = 8;
 
-/** Makes the namespace of every cluster. */
+/** Creates the namespaces of every cluster. */
 export async function makeNamespaces(targets: readonly Target[], scale: Scale): Promise<void> {
   const body = (cluster: number): string => JSON.stringify({ metadata: { name: namespaceIn(cluster, scale) } });
   await Promise.all(targets.map((target, cluster) => send(target, [['POST', '/api/v1/namespaces', body(cluster)]])));
 }
 
-/** Makes services from one number to another, and exports them unless told not to. */
+/** Creates services of a range of numbers, and by default exports them. */
 export async function fill(
   targets: readonly Target[],
   scale: Scale,
@@ -116,14 +116,14 @@ export async function fill(
   await Promise.all(Array.from({ length: writers }, work));
 }
 
-/** Makes requests one after the other. */
+/** Sends requests one after the other. */
 export async function send(target: Target, requests: readonly Request[]): Promise<void> {
   const connection = await Connection.open(target);
   for (const request of requests) await ask(connection, request);
   connection.close();
 }
 
-/** Makes one request; what is refused is thrown. */
+/** Sends one request; throws if it is rejected. */
 export async function ask(connection: Connection | undefined, [method, path, ...rest]: Request): Promise<void> {
   if (connection === undefined) throw new Error('bug: no such cluster');
   const { status, body } = await connection.request(method, path, ...rest);

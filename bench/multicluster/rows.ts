@@ -1,17 +1,17 @@
-// What was measured of sets of clusters, beside what is aimed at (docs/explanation/benchmarks.md).
+// Results of sets of clusters, with their targets (docs/explanation/benchmarks.md).
 
 import type { Measured } from '../multicluster.bench.ts';
 import type { Changes } from './measure.ts';
 import { percentile } from './measure.ts';
 import { importersOf } from './objects.ts';
 
-/** A set that was measured, after the aims for it where there are any. */
+/** A measured set, after its targets if there are any. */
 export interface Column {
   readonly aims?: Aims;
   readonly measured: Measured;
 }
 
-/** What a set of some size is to keep; milliseconds but for the writes. */
+/** The targets of a set of some size; milliseconds except for writes. */
 export interface Aims {
   readonly changeP50: number;
   readonly changeP99: number;
@@ -19,17 +19,17 @@ export interface Aims {
   readonly restart: number;
 }
 
-/** Row → the aim for it. */
+/** Row → its target. */
 type Row = readonly [name: string, show: (measured: Measured) => string, aim?: (aims: Aims) => string];
 
 const ms = (value: number): string => `${Math.round(value).toLocaleString('en')} ms`;
 const seconds = (value: number): string => `${value.toFixed(1)} s`;
 const atMost = (value: number): string => `≤ ${value < 10_000 ? ms(value) : seconds(value / 1000)}`;
 
-/** What `costsOf` gives. */
+/** The result of `costsOf`. */
 export const costNames = ['CPU per change and cluster, controller', 'CPU per change and cluster, API server'];
 
-/** What one change costs for each cluster: the controller, and the API server there. */
+/** The cost of one change per cluster: controller, and API server. */
 export const costsOf = ({ controller, clusters: servers, times }: Changes, clusters: number): readonly string[] =>
   [controller, servers].map((cpu) => `${Math.round((cpu * 1e6) / times.length / clusters).toLocaleString('en')} µs`);
 
@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
   ['memory of the controller', ({ bytes }) => `${Math.round(bytes / 1e6).toLocaleString('en')} MB`],
 ];
 
-/** The rows of a table that has a column for each set, and one before it for its aims. */
+/** The rows of a table with a column for each set, and one before it for its targets. */
 export const rowsOf = (columns: readonly Column[]): readonly (readonly string[])[] =>
   rows.map(([name, show, aim]) => [
     name,

@@ -1,4 +1,4 @@
-// Services with ten endpoints each that nobody asks, and one that leads to this process.
+// Services with ten endpoints each and without traffic, and one that routes to this process.
 import type { Server } from 'node:net';
 import { connect, createServer } from 'node:net';
 
@@ -6,9 +6,9 @@ import type { Target } from '../client.ts';
 import { send } from '../send.ts';
 import { nodeName } from './programs.ts';
 
-/** How many endpoints are behind each Service. */
+/** Endpoints per Service. */
 export const endpointsPerService = 10;
-/** Where virtual addresses come from: that of `startFairlead`. */
+/** The range of virtual addresses, that of `startFairlead`. */
 export const serviceRange = '10.0.0.0/16';
 /** Addresses that this machine must have, for a Node and two endpoints. */
 export const ownAddresses = ['192.0.2.1', '192.0.2.11', '192.0.2.12'] as const;
@@ -17,7 +17,7 @@ const probeAddress = '10.0.255.1';
 const namespace = '/namespaces/default';
 const slices = `/apis/discovery.k8s.io/v1${namespace}/endpointslices`;
 
-/** Makes the Node and the Service that is asked. */
+/** Creates the Node and the Service that is measured. */
 export async function begin(target: Target): Promise<void> {
   await send(target, 1, () => ['POST', '/api/v1/nodes', { metadata: { name: nodeName } }]);
   const addresses = [{ type: 'InternalIP', address: nodeAddress }];
@@ -31,7 +31,7 @@ export async function begin(target: Target): Promise<void> {
   await send(target, 1, () => ['POST', slices, sliceOf('probe', [probed[0]])]);
 }
 
-/** Makes Services from one number up to another. */
+/** Creates Services of a range of numbers. */
 export async function fill(target: Target, from: number, to: number): Promise<void> {
   await send(target, to - from, (index) => [
     'POST',
@@ -62,7 +62,7 @@ const sliceOf = (service: string, addresses: readonly string[]): object => ({
 const endpointsAt = (addresses: readonly string[]): readonly object[] =>
   addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, nodeName: 'elsewhere' }));
 
-/** The Service that is asked: its endpoint is one of two addresses of this process. */
+/** The measured Service: its endpoint is one of two addresses of this process. */
 export class Probe implements Disposable {
   readonly #target: Target;
   readonly #server: Server;
@@ -82,7 +82,7 @@ export class Probe implements Disposable {
     return new Probe(target, server);
   }
 
-  /** Moves the endpoint to the other address; resolves with when the server had heard of it. */
+  /** Moves the endpoint to the other address; resolves with the time at which the server had committed it. */
   async move(): Promise<number> {
     this.#now = 1 - this.#now;
     const body = { endpoints: endpointsAt([probed[this.#now] ?? '']) };
@@ -90,7 +90,7 @@ export class Probe implements Disposable {
     return performance.now();
   }
 
-  /** Resolves when connections to the Service arrive where they should. */
+  /** Resolves when connections to the Service reach the right address. */
   async arrives(deadlineMs: number): Promise<void> {
     const end = performance.now() + deadlineMs;
     while (performance.now() < end) {

@@ -1,6 +1,6 @@
-// One end of a measurement of connections, as a process of its own, with blocking calls: nothing but the kernel is to be
-// waited for. `connections.ts serve PORT` says a byte to everybody and closes; `connections.ts open ADDRESS PORT SECONDS`
-// opens one after the other, hears it to its end, and prints how many it was.
+// One end of a measurement of connections, as a separate process with blocking calls: only the kernel adds
+// latency. `connections.ts serve PORT` sends a byte to every client and closes; `connections.ts open ADDRESS PORT SECONDS`
+// opens one connection after the other, reads to the end, and prints their number.
 import { allocateWith } from '../../src/proxy/userspace/native/memory.ts';
 import { loadLibc } from '../../src/proxy/userspace/native/libc.ts';
 import { encodeSocketAddress } from '../../src/proxy/userspace/native/socket-address.ts';
@@ -34,7 +34,7 @@ function open(to: string, port: number, seconds: number): void {
   for (; performance.now() < end; count++) {
     const fd = libc.socket(address.bytes[0] ?? 0, blockingStream, 0);
     if (libc.connect(fd, address.address, address.bytes.length) !== 0) throw systemError(libc);
-    // The other end closes first, so that it is not this one whose port has to rest.
+    // The other end closes first, so that the TIME_WAIT state is not on this side.
     while (libc.recv(fd, byte.address, 1, 0) > 0);
     libc.close(fd);
   }

@@ -1,4 +1,4 @@
-// Rules of the kernel are measured where nobody else's are.
+// Measures rules of the kernel in a network namespace, where there are no others.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import type { Result } from '../api.bench.ts';
 
 const program = fileURLToPath(new URL('rules.ts', import.meta.url));
 
-/** What rules cost, by the name of the program that makes them; kube-proxy by the path to it. */
+/** The cost of rules by the program that writes them; kube-proxy by its path. */
 export async function measureRules(
   kubeProxy: string | undefined,
   progress: (text: string) => void,

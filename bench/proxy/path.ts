@@ -1,4 +1,4 @@
-// What connections cost beside rules and through them, between two Pods of one node, each in a network namespace.
+// Measures connections without rules, with unrelated rules, and through rules, between two Pods of one node in network namespaces.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import type { Cluster } from '../../test/proxy/namespaces/cluster.ts';
 import { start, stopAll } from '../process.ts';
 import { median } from '../quantile.ts';
 
-/** One way to the same server. */
+/** One address of the same server. */
 export interface PathResult {
   readonly path: string;
   readonly gigabitsPerSecond: number;
@@ -21,15 +21,15 @@ export interface PathResult {
 const rounds = 5;
 const seconds = 1;
 const bulkPort = 5201;
-// A port for each way: a flow by one must not be in the way of the same client's by the other.
+// A port for each address: connection tracking of one must not affect the other.
 const direct = { address: '10.1.0.11', port: 5202 } as const;
 const virtual = { address: '10.96.0.10', port: 5203 } as const;
 type Way = typeof direct | typeof virtual;
-/** Services beside the one that is asked: rules are looked up, not walked through. */
+/** Services besides the measured one: rules are looked up, not scanned. */
 const otherServices = 10_000;
 const program = fileURLToPath(new URL('connections.ts', import.meta.url));
 
-/** Measures from one Pod to another: without rules, then beside rules and through them in turns. Medians. */
+/** Measures from one Pod to another: without rules, then alternately with unrelated rules and through them. Medians. */
 export async function measurePath(progress: (text: string) => void): Promise<readonly PathResult[] | undefined> {
   if (whyNoNamespaces().length > 0) return undefined;
   await using cluster = await startCluster();
@@ -97,7 +97,7 @@ const routeTo = (address: string, port: number, targets: readonly Target[]): Rou
   masquerade: 'outsiders',
 });
 
-/** Every way in its turn, again and again. */
+/** Every address in turn, repeatedly. */
 async function measureTurns(cluster: Cluster, ways: readonly Way[]): Promise<readonly Omit<PathResult, 'path'>[]> {
   const bits = ways.map((): number[] => []);
   const opened = ways.map((): number[] => []);

@@ -1,25 +1,25 @@
-// The programs that make rules of the kernel: ours, and kube-proxy in the same mode.
+// Programs that write rules of the kernel: ours, and kube-proxy in the same mode.
 import type { ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { start } from '../process.ts';
 
-/** Something that makes rules of Services. */
+/** A program that writes rules of Services. */
 export interface Program {
   readonly name: string;
-  /** With more Services than these it is not run. */
+  /** It is not run with more Services than this. */
   readonly mostServices: number;
-  /** Starts it; `directory` is its own. */
+  /** Starts it with `directory` for its files. */
   start(kubeconfig: string, directory: string): Promise<ChildProcess>;
 }
 
-/** The Node they run on. */
+/** The Node that they run on. */
 export const nodeName = 'bench';
 /** The addresses of Pods. */
 export const podRange = '10.64.0.0/10';
 
-/** Our proxy as a process of its own. */
+/** Our proxy as a separate process. */
 export const fairleadProxy: Program = {
   name: 'Fairlead',
   mostServices: Infinity,
@@ -31,9 +31,9 @@ export const fairleadProxy: Program = {
 };
 
 /**
- * kube-proxy, which lies at `path`, as it comes but for what belongs to the whole machine. Its chains and maps, a few for
+ * kube-proxy at `path` with its defaults, except settings of the whole machine. Its chains and maps, a few for
  * each Service, cost the kernel the square of their number: 20,000 Services of 10 endpoints held a CPU in one transaction
- * for 417 s (1.35.8 on Linux 6.18, "soft lockup", in nf_tables_newrule), and with it everybody else on the machine.
+ * for 417 s (1.35.8 on Linux 6.18, "soft lockup", in nf_tables_newrule), and blocked all other programs.
  */
 export const kubeProxy = (path: string): Program => ({
   name: 'kube-proxy',

@@ -1,4 +1,4 @@
-// A proxy with one route and nothing else, as a process of its own: `relay.ts ENGINE LISTEN-PORT TARGET-PORT`.
+// A proxy with one route only, as a separate process: `relay.ts ENGINE LISTEN-PORT TARGET-PORT`.
 import { RoutingTable } from '../../src/proxy/routes/table.ts';
 import { UserspaceBackend } from '../../src/proxy/userspace/backend.ts';
 import { forward, network, route, target } from '../../src/proxy/userspace/testing/echo.ts';

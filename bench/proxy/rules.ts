@@ -1,5 +1,5 @@
-// Runs in a network namespace of its own, as `unshare --net node rules.ts`: a server, and one proxy after the other over
-// the same objects, which become more. Prints what it measured as JSON, as `in-namespace.ts` reads it.
+// Runs in a network namespace, by `unshare --net node rules.ts`: a server, and one proxy after the other with
+// the same objects, whose number grows. Prints its results as JSON for `in-namespace.ts`.
 import { execFileSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,14 +15,14 @@ import { begin, endpointsPerService, fill, ownAddresses, Probe, serviceRange } f
 import type { Program } from './programs.ts';
 import { fairleadProxy, kubeProxy } from './programs.ts';
 
-/** So many changes are made, or as many as there is time for. */
+/** The number of changes, unless time runs out before. */
 const changes = 5;
 const changesMs = 10_000;
-/** Between two changes: longer than either program waits from one sync to the next. */
+/** Between two changes: longer than the minimum sync interval of both programs. */
 const restMs = 1200;
 const deadlineMs = 240_000;
 
-/** What is measured, at one number of Services. */
+/** The results for one number of Services. */
 interface Scene {
   readonly probe: Probe;
   readonly kubeconfig: string;
@@ -60,7 +60,7 @@ async function measure(program: Program, { probe, kubeconfig, directory, service
   }
 }
 
-/** CPU seconds of a program and all it started, once it has nothing more to do. */
+/** CPU seconds of a program and its children, once it is idle. */
 async function settledCpu({ pid = 0 }: ChildProcess): Promise<number> {
   const cpu = (): number => familyCpuSecondsOf(pid);
   await settled(cpu);
@@ -70,11 +70,11 @@ async function settledCpu({ pid = 0 }: ChildProcess): Promise<number> {
 function makeNetwork(): void {
   execFileSync('ip', ['link', 'set', 'lo', 'up']);
   for (const address of ownAddresses) execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
-  // Virtual addresses are this machine's, so that what no rule takes is refused at once.
+  // Virtual addresses are local, so that packets without a rule are refused at once.
   execFileSync('ip', ['route', 'add', 'local', serviceRange, 'dev', 'lo']);
 }
 
-/** Every program at every number of Services that it can bear, by its name. */
+/** The results of every program for every number of Services that it supports, by name. */
 async function measureAll(programs: readonly Program[], scales: readonly number[]): Promise<Record<string, Result[]>> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
   const server = await startFairlead();
@@ -100,7 +100,7 @@ async function measureAll(programs: readonly Program[], scales: readonly number[
   }
 }
 
-/** Numbers of Services at which rules are measured, smallest first. */
+/** Numbers of Services, smallest first. */
 const scales = [1000, 2000, 5000, 20_000];
 
 makeNetwork();
