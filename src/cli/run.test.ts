@@ -5,7 +5,7 @@ import { commands } from './commands.ts';
 import { parseArguments } from './options/arguments.ts';
 import { allFlags, run } from './run.ts';
 
-/** Runs a command line, and gives its exit code and what it printed to each stream. */
+/** Runs a command line and returns its exit code and output. */
 async function capture(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const printed = { out: '', err: '' };
   const code = await run(args, {
@@ -88,7 +88,7 @@ for (const [args, want] of usage) {
   });
 }
 
-test('help of every command and action ends with examples, and names every default once', async () => {
+test('help of every command and action ends with examples, and prints every default once', async () => {
   for (const [name, { summary, load }] of Object.entries(commands)) {
     const command = await load();
     const entries: (readonly [string, string, string, Pick<Action, 'flags' | 'config' | 'examples'>])[] = [
@@ -120,14 +120,14 @@ test('help of every command and action ends with examples, and names every defau
   }
 });
 
-test('help of everything: fairlead, --help, -h and help are the same', async () => {
+test('fairlead, --help, -h and help print the same', async () => {
   const { code, out, err } = await capture([]);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   assert.match(out, /^ {2}completion {4}print the completion script of a shell$/m);
   for (const args of [['--help'], ['-h'], ['help']]) assert.equal((await capture(args)).out, out);
 });
 
-test('version and gates print for people and for programs', async () => {
+test('version and gates have output for people and for programs', async () => {
   assert.match((await capture(['version'])).out, /^fairlead \d+\.\d+\.\d+ \(Kubernetes v1\.\d+\.\d+, Node v\d+/);
   for (const flag of ['--version', '-v']) assert.deepEqual(await capture([flag]), await capture(['version']));
   const { out } = await capture(['gates', '-o', 'json', '--feature-gates', 'SRVServiceName=false']);

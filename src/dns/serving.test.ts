@@ -46,7 +46,7 @@ test('notifies secondaries of changes after the zones are complete, not before',
   socket.on('message', (message, from) => {
     const { questions = [], id = 0 } = decode(message);
     told.push(...questions.map(({ name, type }) => `${name} ${type}`));
-    // An answer ends its telling: the message with the bit that says so.
+    // The response to a NOTIFY: the same message with QR set.
     const reply = Buffer.from(message);
     reply[2] = (reply[2] ?? 0) | 0x80;
     reply.writeUInt16BE(id, 0);

@@ -1,4 +1,4 @@
-// Who gets the traffic of an address or port that two owners claim: each kind of claim against each other, by age, in the
+// Precedence of two owners that claim one address or port: each kind of claim against each other, by age, in every
 // order of arrival, and as each backend applies it.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -28,11 +28,11 @@ const ages = ['2020-01-01T00:00:00Z', '2026-01-01T00:00:00Z'] as const;
 interface Claim {
   readonly name: string;
   readonly basis: Basis;
-  /** It has a place without a route of its own there. */
+  /** It reserves the place without a route there. */
   readonly isSilent?: true;
   /** It can only be at an address of the node. */
   readonly atNode?: true;
-  /** Its whole address is taken, not only one port. */
+  /** It reserves the whole address, not only one port. */
   readonly takesAddress?: true;
   readonly input: (owner: Owner, address: string, port: number) => RouteInput;
 }
@@ -41,7 +41,7 @@ interface Owner {
   readonly name: string;
   readonly since: string;
   readonly pod: string;
-  /** A cluster IP that is not contested. */
+  /** A cluster IP without a conflict. */
   readonly clusterIp: string;
 }
 
@@ -138,7 +138,7 @@ const claims: readonly Claim[] = [
   },
 ];
 
-/** The decision of each backend about a connection: the Pod, or why there is none. */
+/** The decision of each backend about a connection: the Pod, or the reason why there is none. */
 function fates(table: RoutingTable, address: string, port: number): ReadonlySet<string> {
   const flow = { source: client, address, protocol: 'TCP', port } as const;
   const verdict = decide(table, flow, { random: () => 0 });
@@ -164,7 +164,7 @@ function fates(table: RoutingTable, address: string, port: number): ReadonlySet<
   ]);
 }
 
-/** Puts the routes of an input into a table; `isGone`: takes them away. */
+/** Adds the routes of an input to a table; `isGone`: removes them. */
 function set(table: RoutingTable, input: RouteInput, isGone = false): void {
   const owner = 'service' in input ? serviceOwner(keyOf(input.service)) : importOwner(input.import.key);
   if (isGone) table.set(owner, []);
@@ -189,7 +189,7 @@ suite('two claims to one address and port', () => {
           const difference = rankOf(first.basis) - rankOf(second.basis);
           const winner = difference < 0 || (difference === 0 && isFirstOlder) ? a : b;
           const loser = winner === a ? b : a;
-          // Of two equals, one that has no route leaves the traffic to the other.
+          // Of two equal claims, one without a route leaves the traffic to the other.
           const isTaken = difference !== 0 || winner.claim.isSilent !== true;
           const getter = isTaken ? winner : loser;
           const want = getter.claim.isSilent === true ? 'nobody' : getter.pod;

@@ -110,7 +110,7 @@ suite('a label selector matches', () => {
   }
 });
 
-// A model that goes by the definition of each operator, over a small world so that terms and labels meet.
+// A model that follows the definition of each operator, with few keys and values so that terms match often.
 const key = fc.constantFrom('a', 'b', 'c.d/e');
 const value = fc.constantFrom('', '1', '2', '10', 'x', 'in');
 const term = fc.oneof(

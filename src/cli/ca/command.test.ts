@@ -18,7 +18,7 @@ interface Kubeconfig {
   readonly users: readonly { readonly name: string; readonly user: Readonly<Record<string, string>> }[];
 }
 
-/** A data directory as a server leaves it. */
+/** A data directory as a server writes it. */
 describe('fairlead user and fairlead ca', () => {
   let root = '';
   let dataDir = '';

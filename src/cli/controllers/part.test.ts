@@ -16,7 +16,7 @@ import { part } from './part.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
 
-/** The controllers as `up` runs them, and everything they log. */
+/** The controllers as in `up`, and everything they log. */
 async function start(server: TestServer): Promise<{ readonly instance: Instance; readonly logged: string[] }> {
   const logged: string[] = [];
   const user = { name: partUser(part.name), uid: '', groups: ['system:authenticated'] };

@@ -16,7 +16,7 @@ import { query } from './query.ts';
 
 const user = { name: 'admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
-/** Runs an action, and gives what it printed. */
+/** Runs an action and returns its output. */
 async function act(
   run: PartAction['run'],
   args: readonly string[],
@@ -60,7 +60,7 @@ for (const { name, args, want } of refused) {
   test(`query rejects ${name}`, () => assert.rejects(act(query, args), { message: want, code: 'USAGE' }));
 }
 
-test('import-corefile prints a file that --config takes, and notes what has no counterpart', async () => {
+test('import-corefile prints a file for --config, and notes directives without an equivalent', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-corefile-'));
   const file = join(folder, 'Corefile');
   try {
@@ -97,7 +97,7 @@ test('import-corefile prints a file that --config takes, and notes what has no c
   }
 });
 
-test('an option that cannot be read is a usage error that names its flag', () => {
+test('an invalid option is a usage error that names its flag', () => {
   assert.throws(() => dnsOptionsOf(new Map([['ttl', ['x']]])), { message: /for "--ttl" flag/, code: 'USAGE' });
   assert.equal(dnsOptionsOf(new Map([['kubeconfig', ['k']]])).workers, 1, 'flags of others are left alone');
 });

@@ -18,7 +18,7 @@ const print = (text: string): readonly string[] => {
 suite('a Corefile', () => {
   const table: readonly { name: string; given: string; want: readonly string[] }[] = [
     {
-      name: 'as kubeadm writes it',
+      name: 'of kubeadm',
       given: `.:53 {
     errors
     health {
@@ -56,7 +56,7 @@ suite('a Corefile', () => {
       ],
     },
     {
-      name: 'with stub zones, both ways',
+      name: 'with stub zones in both notations',
       given: `.:53 {
   kubernetes example.local 10.96.0.0/12 7.0.10.in-addr.arpa
   forward corp.example 10.0.0.1 10.0.0.2:5353
@@ -82,7 +82,7 @@ lab.example:53 other.example { errors
       ],
     },
     {
-      name: 'with everything of the kubernetes plugin',
+      name: 'with all options of the kubernetes plugin',
       given: `.:1053 {
   kubernetes cluster.local clusterset.local second.local {
     endpoint_pod_names
@@ -116,7 +116,7 @@ lab.example:53 other.example { errors
       ],
     },
     {
-      name: 'with snippets, a cache in detail and what is not known',
+      name: 'with snippets, cache options and unknown directives',
       given: `(common) {
   cache 300 {
     success 5000 600 10
@@ -150,7 +150,7 @@ lab.example:53 other.example { errors
         '16: template is not supported: ignored, see filter-aaaa',
       ],
     },
-    { name: 'that is empty', given: '# nothing\n', want: [] },
+    { name: 'without directives', given: '# nothing\n', want: [] },
   ];
   for (const { name, given, want } of table) {
     test(name, () => {

@@ -27,7 +27,7 @@ test('LB-21 a plan lists every cloud with its support, units and cost', async ()
   assert.match(out, /^azure: the base price is for 5 of the load balancer of the cluster/m);
 });
 
-test('LB-21 a plan is JSON for programs, of the clouds and kinds that are named', async () => {
+test('LB-21 a plan is JSON for programs, limited to the named clouds and products', async () => {
   const { out } = await capture('plan', '-f', example, '--provider', 'gce/l4-split,oracle', '-o', 'json');
   const [plan] = JSON.parse(out) as [{ providers: { provider: string; kind: string; works: boolean; bill: object }[] }];
   assert.deepEqual(
@@ -37,14 +37,14 @@ test('LB-21 a plan is JSON for programs, of the clouds and kinds that are named'
   assert.partialDeepStrictEqual(plan.providers[0]?.bill, { unitsBefore: 0, unitsAfter: 2, threshold: { left: 3 } });
 });
 
-test('LB-21 prices of a file come before those of the book', async () => {
+test('LB-21 prices of a file have precedence over built-in prices', async () => {
   const prices = join(import.meta.dirname, '../../../examples/loadbalancer/prices.yaml');
   const { out } = await capture('plan', '-f', example, '--provider', 'openstack', '--prices', prices);
   assert.match(out, /^openstack +octavia\* +yes +\d+ +0→2 +\+8\.76 +\+0\.00 .*our own cloud$/m);
   assert.match(out, /USD are prices of 2026-10, 2026-11;/);
 });
 
-test('LB-5 a Service that takes some ports for better than none works in part', async () => {
+test('LB-5 a Service with the best-effort policy is planned in part', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lb-'));
   const file = join(directory, 'dns.yaml');
   const annotation = '\n  annotations: { loadbalancer.fairlead.dev/port-policy: best-effort }';
@@ -55,7 +55,7 @@ test('LB-5 a Service that takes some ports for better than none works in part', 
   assert.match(out, /^oracle +lb\* +in part +\d+ +0→1 /m);
 });
 
-test('LB-8 the gate off refuses what mixes', async () => {
+test('LB-8 without the gate mixed protocols are refused', async () => {
   const { out } = await capture(
     'plan',
     '-f',
@@ -68,7 +68,7 @@ test('LB-8 the gate off refuses what mixes', async () => {
   assert.match(out, /^azure +standard\* +no .*MixedProtocolLBService, which is off$/m);
 });
 
-test('providers are listed, then and now', async () => {
+test('providers lists the behavior in 2020 and today', async () => {
   assert.match(
     (await capture('providers', '--era', 'seed')).out,
     /^digitalocean +regional +TCP +.* no +forwarding rule +flat/m,
@@ -77,7 +77,7 @@ test('providers are listed, then and now', async () => {
   assert.equal((JSON.parse((await capture('providers', '-o', 'json')).out) as unknown[]).length, 19);
 });
 
-describe('what cannot be planned', () => {
+describe('invalid input', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'fairlead-lb-'));
@@ -91,7 +91,7 @@ describe('what cannot be planned', () => {
   };
   const manifest = (spec: string): string => `apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: ${spec}\n`;
 
-  test('is one line that says where and why', async () => {
+  test('is reported in one line with place and reason', async () => {
     const cases: readonly (readonly [string, RegExp])[] = [
       [manifest('{type: ClusterIP, ports: [{port: 80}]}'), /there is 1 Services?, but none of type LoadBalancer in /],
       [manifest('{type: LoadBalancer, ports: [{port: 0}]}'), /Service "web" is invalid: spec\.ports\[0\]\.port: /],

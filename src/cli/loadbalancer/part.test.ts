@@ -34,12 +34,12 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ ...pool, 'feature-gates': 'Nothing=true' }, /for "--feature-gates" flag: /],
 ];
 for (const [given, want] of refused) {
-  test(`fairlead loadbalancer ${JSON.stringify(given)} is refused`, () => {
+  test(`fairlead loadbalancer rejects ${JSON.stringify(given)}`, () => {
     assert.throws(() => part.alone(settings(given), () => undefined), { message: want, code: 'USAGE' });
   });
 }
 
-test('what is right is taken, alone and under up', async () => {
+test('accepts valid options, alone and under up', async () => {
   const cluster = { name: 'east', gates: gatesWith(), serviceCidrs: [] };
   assert.equal(typeof (await part.alone(settings(pool), () => undefined)()), 'function');
   assert.equal(typeof (await part.inUp(cluster)()), 'function');

@@ -16,13 +16,13 @@ describe('fairlead mcs', () => {
     return { code, err: printed.join('') };
   };
 
-  test('where nothing was started, says how to name clusters of your own', async () => {
+  test('without a running up, explains how to select clusters', async () => {
     const { code, err } = await fairlead('mcs', 'status', '--data-dir', directory);
     assert.equal(code, 2);
     assert.match(err, /^fairlead: there is no kubeconfig at .*: pass --kubeconfig FILE or --members FILE, or start /);
   });
 
-  test('reads every cluster of a kubeconfig once, and says which it used', async () => {
+  test('reads every cluster of a kubeconfig once, and names the kubeconfig', async () => {
     const file = join(directory, 'kubeconfig');
     const clusters = ['east', 'west'].map((name) => ({ name, cluster: { server: 'https://127.0.0.1:1' } }));
     const contexts = ['east', 'west', 'west-as-me'].map((name) => ({

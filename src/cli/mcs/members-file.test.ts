@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { parseMembers, printMembers } from './members-file.ts';
 
 describe('the file of members', () => {
-  test('is read and printed', () => {
+  test('is parsed and printed', () => {
     const file = {
       superclusterCIDRs: ['241.0.0.0/16'],
       members: [{ id: 'eu', context: 'prod-eu', namespaces: ['shop'], maxExports: 5, leaving: true }],
@@ -30,14 +30,14 @@ describe('the file of members', () => {
       'm.yaml: members[0]: key "maxExports": expected a number of 0 or more, found -1',
     ],
   ] as const) {
-    test(`refuses ${text}`, () => assert.throws(() => parseMembers(text, 'm.yaml'), { message: error }));
+    test(`rejects ${text}`, () => assert.throws(() => parseMembers(text, 'm.yaml'), { message: error }));
   }
 
-  test('says where YAML is broken', () => {
+  test('reports the place of invalid YAML', () => {
     assert.throws(() => parseMembers('members: [', 'm.yaml'), /^Error: m\.yaml:\d+:\d+: |m\.yaml:\d+:\d+: /);
   });
 
-  test('refuses an id that no label can have', () => {
+  test('rejects an id that is not a valid label value', () => {
     assert.throws(() => parseMembers('members: [{ id: Eu_1 }]', 'm.yaml'), /members\[0\]: key "id": .*RFC 1123/);
   });
 });

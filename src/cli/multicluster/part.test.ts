@@ -16,7 +16,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ 'leader-elect-retry-period': '5s' }, /at least 50s/],
 ];
 
-/** Those that do not. */
+/** Valid combinations. */
 const accepted: readonly Readonly<Record<string, string>>[] = [
   {},
   { 'source-lease-duration': '32s' },
@@ -36,7 +36,7 @@ describe('source leases outlive the election of another controller', () => {
     part.inUp({ name: 'east', gates: gatesWith(), serviceCidrs: [], settings: settings(given) });
   };
   for (const [given, message] of refused) {
-    test(`refuses ${JSON.stringify(given)}`, async () => {
+    test(`rejects ${JSON.stringify(given)}`, async () => {
       await assert.rejects(alone(given)(), { message, code: 'USAGE' });
       assert.throws(() => inUp(given), { message, code: 'USAGE' });
     });

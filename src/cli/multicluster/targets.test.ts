@@ -5,7 +5,7 @@ import { withTargets, checkTargets } from './part.ts';
 
 const entry = (id: string): MemberEntry => ({ id, connect: () => assert.fail('nobody connects') });
 
-test('members that are no targets are only read; without targets all are written to', () => {
+test('members that are not targets are only read; without --targets all are written to', () => {
   const entries = [entry('east'), entry('west')];
   assert.equal(withTargets(undefined, entries), entries);
   assert.deepEqual(

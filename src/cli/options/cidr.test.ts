@@ -31,7 +31,7 @@ const errors: readonly (readonly [given: string, want: string])[] = [
   ],
 ];
 for (const [given, want] of errors) {
-  test(`service range refuses ${given || 'nothing'}`, () =>
+  test(`service range rejects ${given || 'an empty text'}`, () =>
     assert.throws(() => parseServiceRanges(given), { message: want, code: 'USAGE' }));
 }
 
@@ -68,7 +68,7 @@ test('ranges overlap when the longer one starts in the shorter, as node:net sees
   );
 });
 
-test('reading a range again changes nothing, and its first address is in it', () => {
+test('parsing a printed range changes nothing, and the range contains its first address', () => {
   fc.assert(
     fc.property(range, (cidr) => {
       assert.deepEqual(parseServiceRanges(cidr), [cidr]);

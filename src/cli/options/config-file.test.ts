@@ -37,7 +37,7 @@ const bad: readonly (readonly [given: string, want: RegExp])[] = [
   ['store: [', /./],
 ];
 for (const [given, want] of bad) {
-  test(`config file refuses ${JSON.stringify(given)}`, () =>
+  test(`config file rejects ${JSON.stringify(given)}`, () =>
     assert.throws(() => parseConfig(given, upFlags), { message: want }));
 }
 
@@ -57,7 +57,7 @@ test('a config file that is not YAML is one line with the place', async () => {
 
 const sections = new Map([['dns', dnsFlags]]);
 
-test('config file: a part has a section of its own', () => {
+test('config file: a part has its own section', () => {
   const text =
     'cluster: one\ndns:\n  upstream: [192.0.2.1, 192.0.2.2]\n  pods: verified\n  ttl:\n  stub-zone:\n    a.example: 192.0.2.3\n';
   const settings = parseConfig(text, upFlags, sections);
@@ -78,6 +78,6 @@ const badSections: readonly (readonly [given: string, want: RegExp])[] = [
   ['dn: {}', /^unknown key "dn": did you mean "dns"\?$/],
 ];
 for (const [given, want] of badSections) {
-  test(`config file refuses ${JSON.stringify(given)}`, () =>
+  test(`config file rejects ${JSON.stringify(given)}`, () =>
     assert.throws(() => parseConfig(given, upFlags, sections), { message: want }));
 }

@@ -41,7 +41,7 @@ const errors: readonly (readonly [given: string, want: string])[] = [
   ['LoadBalancerIPMode=false', 'cannot set feature gate LoadBalancerIPMode to false, feature is locked to true'],
 ];
 for (const [given, want] of errors) {
-  test(`feature gates refuse ${given}`, () => assert.throws(() => parseFeatureGates(given), { message: want }));
+  test(`feature gates reject ${given}`, () => assert.throws(() => parseFeatureGates(given), { message: want }));
 }
 
 test('setting a GA gate warns', () => {

@@ -33,7 +33,7 @@ const errors: readonly (readonly [given: string, want: string])[] = [
   ['31000-30000', 'it ends before it starts'],
 ];
 for (const [given, want] of errors) {
-  test(`node port range refuses ${given || 'nothing'}`, () =>
+  test(`node port range rejects ${given || 'an empty text'}`, () =>
     assert.throws(() => parsePortRange(given), { message: want, code: 'USAGE' }));
 }
 
@@ -62,7 +62,7 @@ for (const text of ['', 's', '1', '-1s', '1 s', '1w', '1h ']) {
 test('rejects a duration below the minimum', () =>
   assert.throws(() => durationFrom(1000, '1s')('0h'), { message: 'expected at least 1s' }));
 
-test('reads booleans as Go does', () => {
+test('parses booleans like Go', () => {
   assert.deepEqual(['true', '1', 'T', 'false', '0', 'F'].map(parseBoolean), [true, true, true, false, false, false]);
   assert.throws(() => parseBoolean('yes'));
 });
@@ -72,7 +72,7 @@ test('names the value of a list that is invalid', () => {
   assert.throws(() => listOf(parseNamespace)('a,B'), { message: /^"B": expected the name of a namespace/ });
 });
 
-test('reads a range in its canonical form, and an address as the range of itself', () => {
+test('parses a range to its canonical form, and an address to a range of one address', () => {
   assert.deepEqual(['10.1.2.3/8', '192.0.2.1', 'FD00::1/64', '::1'].map(parseRange), [
     '10.0.0.0/8',
     '192.0.2.1/32',
@@ -82,7 +82,7 @@ test('reads a range in its canonical form, and an address as the range of itself
   assert.throws(() => parseRange('10.0/8'), { message: 'expected a CIDR such as 10.0.0.0/8' });
 });
 
-test('reads an address and a port, of IPv6 in brackets', () => {
+test('parses address and port, with IPv6 in brackets', () => {
   assert.deepEqual(parseListenAddress('127.0.0.1:10256'), { host: '127.0.0.1', port: 10256 });
   assert.deepEqual(parseListenAddress('[::1]:0'), { host: '::1', port: 0 });
   for (const text of ['localhost:1', '127.0.0.1', ':80'])

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { kubeconfig } from '../up/kubeconfig.ts';
 import { findCluster, partCluster, readClusterAccess } from './cluster-access.ts';
 
-describe('which cluster', () => {
+describe('selection of the cluster', () => {
   let folder = '';
   let file = '';
   before(async () => {
@@ -49,7 +49,7 @@ describe('which cluster', () => {
     for (const [given, env, message] of failing) await assert.rejects(read(given, env), { message, code: 'USAGE' });
   });
 
-  test('an action finds the cluster of the flag, of KUBECONFIG, of a running up, or of the home directory', async () => {
+  test('an action uses the cluster of the flag, of KUBECONFIG, of a running up, or of the home directory', async () => {
     const dataDir = join(folder, 'data');
     await mkdir(dataDir);
     const find = async (given: Readonly<Record<string, string>>, env = {}): Promise<string> => {

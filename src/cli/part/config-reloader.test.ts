@@ -14,7 +14,7 @@ import { followConfigFile } from './config-reloader.ts';
 
 const flags = [{ name: 'ttl', value: 'SECONDS', description: '' }];
 
-/** Puts a file in the place of another at once. */
+/** Replaces a file atomically. */
 async function replace(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text);
   await rename(`${file}.new`, file);
@@ -25,7 +25,7 @@ async function follow(found = 'ttl: 1\n'): Promise<
     readonly file: string;
     readonly told: (string | undefined)[];
     readonly logged: () => string;
-    /** Resolves when something was logged that matches. */
+    /** Resolves when a matching line was logged. */
     readonly logs: (pattern: RegExp) => Promise<void>;
   } & AsyncDisposable
 > {
@@ -58,7 +58,7 @@ async function follow(found = 'ttl: 1\n'): Promise<
   };
 }
 
-test('reports other settings, and only those', async () => {
+test('reports changed settings only', async () => {
   await using followed = await follow();
   await delay(2 * settleMs); // nothing is to happen
   assert.deepEqual(followed.told, []);
@@ -73,7 +73,7 @@ test('reports a change during the start of the part', async () => {
   assert.deepEqual(followed.told, ['2']);
 });
 
-test('a file with an error changes nothing, and the next good one does', async () => {
+test('a file with an error changes nothing, and the next valid one applies', async () => {
   await using followed = await follow();
   await replace(followed.file, 'tll: 2\n');
   await followed.logs(/"reason":".*.*unknown key \\"tll\\"/);
@@ -87,7 +87,7 @@ test('a file with an error changes nothing, and the next good one does', async (
   assert.deepEqual(followed.told, ['3']);
 });
 
-test('a file that is away is being replaced, as a mounted ConfigMap is', async () => {
+test('treats a missing file as one that is being replaced, like a mounted ConfigMap', async () => {
   await using followed = await follow();
   await rename(followed.file, `${followed.file}.old`);
   await delay(2 * settleMs); // nothing is to happen
@@ -97,7 +97,7 @@ test('a file that is away is being replaced, as a mounted ConfigMap is', async (
   assert.deepEqual(followed.told, ['4']);
 });
 
-test('without a file nothing ever changes', () => {
+test('reports no changes without a file', () => {
   using followed = followConfigFile({
     path: undefined,
     first: new Map(),

@@ -8,7 +8,7 @@ import { watchedConnection } from './connection.ts';
 
 const server = 'https://192.0.2.1:6443';
 
-/** A server that does what `next` says, and what was logged about it. */
+/** A server that returns the response of `next`, and the log about it. */
 function setUp() {
   const state: { next: () => ApiResponse; lines: readonly string[] | Error } = { next: () => answer(200), lines: [] };
   const transport: Transport = {
@@ -46,7 +46,7 @@ test('reports an unreachable server once, and its return', async () => {
   assert.deepEqual(logged, ['API server is unreachable, retrying', 'API server answers again']);
 });
 
-test('refused credentials are a problem, and what we gave up ourselves is none', async () => {
+test('reports rejected credentials, and no requests that the part aborted', async () => {
   const { state, connection } = setUp();
   state.next = () => answer(401);
   await connection.transport.request(get);
@@ -58,7 +58,7 @@ test('refused credentials are a problem, and what we gave up ourselves is none',
   assert.deepEqual(connection.problems(), []);
 });
 
-test('a stream tells by its first line, and breaks without a word', async () => {
+test('a stream that cannot connect is a problem until its next first line, and an API error is none', async () => {
   const { state, connection } = setUp();
   const read = async (): Promise<string[]> => {
     const lines: string[] = [];
@@ -76,7 +76,7 @@ test('a stream tells by its first line, and breaks without a word', async () => 
   assert.deepEqual(connection.problems(), []);
 });
 
-test('requests are counted as client-go counts them', async () => {
+test('counts requests like client-go', async () => {
   const { state, metrics, connection } = setUp();
   await connection.transport.request(get);
   state.next = () => answer(409);

@@ -28,7 +28,7 @@ describe('health', () => {
     return [answer.status, await answer.text()];
   };
 
-  test('/healthz is readiness where load balancers ask it', async () => {
+  test('/healthz reports readiness for the proxy, as load balancers expect', async () => {
     await using other = await serveHealth({
       ...place,
       isHealthReadiness: true,
@@ -59,7 +59,7 @@ describe('health', () => {
     ]);
   });
 
-  test('it is alive while it answers, and ready when nothing is in the way', async () => {
+  test('is alive while it answers, and ready without problems', async () => {
     for (const path of ['/healthz', '/livez', '/readyz', '/readyz?verbose']) {
       assert.deepEqual(await ask(path), [200, 'ok'], path);
     }
@@ -73,19 +73,19 @@ describe('health', () => {
     problems = [];
   });
 
-  test('metrics are printed once for all who ask meanwhile', async () => {
+  test('concurrent requests for metrics share one result', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask('/metrics')));
     for (const answer of answers) assert.deepEqual(answer, [200, 'up 1\n']);
     assert.ok(prints < 8, `${prints} prints`);
   });
 
-  test('anything else is refused', async () => {
+  test('rejects other paths and methods', async () => {
     assert.deepEqual(await ask('/'), [404, '404 page not found\n']);
     assert.deepEqual(await ask('/readyz', { method: 'POST', body: 'x' }), [405, 'method not allowed\n']);
     assert.equal((await ask('/healthz', { headers: { long: 'x'.repeat(9000) } }))[0], 431);
   });
 
-  test('connections without requests give way to probes', async () => {
+  test('closes connections without requests in favor of probes', async () => {
     const sockets = Array.from({ length: 80 }, () =>
       connect({ host: '127.0.0.1', port: Number(new URL(server.url).port) }),
     );
@@ -96,7 +96,7 @@ describe('health', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a taken port is named, with the flag that moves it', async () => {
+  test('a port in use is an error that names the port and its flag', async () => {
     const port = Number(new URL(server.url).port);
     await assert.rejects(serveHealth({ ...place, port, problems: () => [], metrics: async () => '' }), {
       message: `port ${port} for /readyz and /metrics is in use: stop what holds it or pass --metrics-listen`,

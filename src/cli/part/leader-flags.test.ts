@@ -6,7 +6,7 @@ const read = (given: Readonly<Record<string, string>>): ReturnType<typeof readEl
   readElection(new Map(Object.entries(given).map(([name, value]) => [`leader-elect${name}`, [value]])), 'lease');
 
 describe('leader election', () => {
-  test('is on, with the times of kube-controller-manager', () => {
+  test('is on, with the defaults of kube-controller-manager', () => {
     assert.deepEqual(read({}), {
       namespace: 'kube-system',
       name: 'lease',
@@ -28,6 +28,6 @@ describe('leader election', () => {
     { given: { '-resource-name': '' }, want: /flag: expected a name$/ },
   ];
   for (const { given, want } of errors) {
-    test(`refuses ${JSON.stringify(given)}`, () => assert.throws(() => read(given), { message: want, code: 'USAGE' }));
+    test(`rejects ${JSON.stringify(given)}`, () => assert.throws(() => read(given), { message: want, code: 'USAGE' }));
   }
 });

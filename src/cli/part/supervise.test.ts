@@ -7,7 +7,7 @@ import { supervise } from './supervise.ts';
 
 const log = pino({ level: 'silent' });
 
-/** A part whose life is in the hands of the test. */
+/** A part that the test controls. */
 class TestPart implements RunningPart {
   readonly #ready = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
@@ -37,7 +37,7 @@ function setUp(): { clock: ManualClock; runs: TestPart[]; part: ReturnType<typeo
   return { clock, runs, part: supervise({ start, log, clock, random: () => 1 }) };
 }
 
-test('a part is starting until it is ready, and then has the problems it tells', async () => {
+test('a part is starting until it is ready, and then reports its problems', async () => {
   const { runs, part } = setUp();
   assert.deepEqual(part.problems(), ['the part is starting']);
   runs[0]?.becomeReady();
@@ -50,7 +50,7 @@ test('a part is starting until it is ready, and then has the problems it tells',
   assert.equal(runs.length, 1);
 });
 
-test('a part that fails is disposed of and started again, at doubling distances', async () => {
+test('a failed part is disposed of and restarted with exponential backoff', async () => {
   const { clock, runs, part } = setUp();
   runs[0]?.becomeReady();
   await part.ready;
@@ -76,7 +76,7 @@ test('a part that fails is disposed of and started again, at doubling distances'
   assert.equal(runs.length, 4, 'a wait ends with it');
 });
 
-test('one that cannot start again is tried again', async () => {
+test('a failed restart is retried', async () => {
   const { clock, runs, part } = setUp();
   runs[0]?.becomeReady();
   await part.ready;
@@ -88,7 +88,7 @@ test('one that cannot start again is tried again', async () => {
   await part[Symbol.asyncDispose]();
 });
 
-test('a first start that fails rejects `ready`, and is tried again', async () => {
+test('a failed first start rejects `ready` and is retried', async () => {
   const { clock, runs, part } = setUp();
   runs[0]?.cannotStart('port 53 is in use');
   await assert.rejects(part.ready, { message: 'port 53 is in use' });
@@ -103,7 +103,7 @@ test('a first start that fails rejects `ready`, and is tried again', async () =>
   await part[Symbol.asyncDispose]();
 });
 
-test('a start that throws is tried again', async () => {
+test('a start that throws is retried', async () => {
   const clock = new ManualClock();
   let starts = 0;
   const start = (): RunningPart => {
@@ -118,7 +118,7 @@ test('a start that throws is tried again', async () => {
   await part[Symbol.asyncDispose]();
 });
 
-test('it can be stopped before it is ready', async () => {
+test('can be stopped before it is ready', async () => {
   const { runs, part } = setUp();
   await part[Symbol.asyncDispose]();
   assert.equal(runs[0]?.isDisposed, true);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { LogOutput } from './log-output.ts';
 
-/** A pipe with room for so many bytes, until it is closed. */
+/** A pipe with limited room, until it is closed. */
 function pipe(room: number): {
   written: string;
   room: number;
@@ -31,7 +31,7 @@ test('writes a line at once', () => {
   assert.equal(to.written, 'one\n');
 });
 
-test('keeps lines for a full pipe, in order, with the rest of one that was written in part', () => {
+test('keeps lines for a full pipe in order, with the rest of a partly written line', () => {
   const to = pipe(6);
   const output = new LogOutput((bytes) => to.write(bytes));
   for (const line of ['one\n', 'two\n', 'three\n']) output.write(line);
@@ -55,7 +55,7 @@ test('drops and counts the lines that do not fit into its buffer', () => {
 });
 
 for (const code of ['EPIPE', 'ENOSPC', 'EIO']) {
-  test(`drops and counts lines while they fail with ${code}, and writes again when they do not`, () => {
+  test(`drops and counts lines while writes fail with ${code}, and resumes afterwards`, () => {
     const to = pipe(100);
     to.error = code;
     const output = new LogOutput((bytes) => to.write(bytes));

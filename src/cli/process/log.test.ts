@@ -41,14 +41,14 @@ async function logged(
   return written.join('');
 }
 
-test('logs the messages of an error and its causes, and stack traces at debug only', async () => {
+test('logs the messages of an error and its causes, and stack traces only at level debug', async () => {
   const error = new Error('cannot list', { cause: new Error('connection refused') });
   const json = await logged({ level: 'info', format: 'json' }, (log) => log.error({ err: error }, 'failed'));
   assert.deepEqual(JSON.parse(json).err, { type: 'Error', message: 'cannot list: connection refused' });
   assert.match(await logged({ level: 'debug', format: 'json' }, (log) => log.error({ err: error }, 'failed')), /at /);
 });
 
-test('writes a repeated warning once, and then how often it was repeated', () => {
+test('writes a repeated warning once, and then the number of repetitions', () => {
   const written: string[] = [];
   const deduplicator = new LogDeduplicator((each) => void written.push(each));
   for (let time = 1; time <= 5; time++) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../client/testing/clocks.ts';
 import { stableText, settleMs } from './stable-file.ts';
 
-/** Runs through what a file says, each for some time, and gives what counts. */
+/** Shows a file in several states, each for some time, and returns the accepted contents. */
 async function settle(
   known: string | undefined,
   said: readonly (readonly [text: string | undefined, forMs: number])[],
@@ -22,7 +22,7 @@ async function settle(
   return { text: await settled, reads };
 }
 
-test('a file that is written in pieces counts when it is whole', async () => {
+test('a file that is written in pieces is accepted when it is complete', async () => {
   const pieces = [
     ['', settleMs - 1],
     ['ttl: 1', settleMs - 1],
@@ -31,12 +31,12 @@ test('a file that is written in pieces counts when it is whole', async () => {
   assert.equal((await settle('ttl: 2\n', pieces)).text, 'ttl: 13\n');
 });
 
-test('a file that stays empty, or away, is so', async () => {
+test('accepts a file that stays empty or missing', async () => {
   assert.equal((await settle('ttl: 2\n', [['', 2 * settleMs]])).text, '');
   assert.equal((await settle('ttl: 2\n', [[undefined, 2 * settleMs]])).text, undefined);
 });
 
-test('a file that says what is known is read once; one that comes back to it is not waited for', async () => {
+test('accepts known content at once, also when it is restored', async () => {
   assert.deepEqual(await settle('a', [['a', 0]]), { text: 'a', reads: 1 });
   const back = [
     ['', 1],

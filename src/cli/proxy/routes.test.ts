@@ -8,7 +8,7 @@ import { routesOf } from '../../proxy/routes/routes.ts';
 import { why } from '../../proxy/routes/why.ts';
 import { lines } from './routes.ts';
 
-test('an endpoint says at which addresses it is used, where that is not all', () => {
+test('lists the addresses at which an endpoint is used, unless it is all of them', () => {
   const spec = {
     type: 'LoadBalancer',
     externalTrafficPolicy: 'Local',
@@ -36,7 +36,7 @@ test('an endpoint says at which addresses it is used, where that is not all', ()
   ]);
 });
 
-test('PROXY protocol: routes that have it say so, and where it is asked for in vain there is a line', () => {
+test('lists the PROXY protocol of routes, and annotations for it that are not honored', () => {
   const shown = (asked: string): string => {
     const given = service({}, { annotations: { 'proxy.fairlead.dev/proxy-protocol': asked } });
     const input = { service: given, slices: [slice([endpoint('10.1.0.1')])], node };

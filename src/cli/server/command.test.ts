@@ -18,6 +18,6 @@ const cases: readonly (readonly [bind: string, addresses: typeof all, want: stri
   ['::', [], '::1'],
 ];
 for (const [bind, addresses, want] of cases) {
-  test(`a server on ${bind} of a machine with ${addresses.length} addresses is advertised at ${want}`, () =>
+  test(`a server on ${bind} of a machine with ${addresses.length} addresses advertises ${want}`, () =>
     assert.equal(defaultAdvertiseAddress(bind, addresses), want));
 }

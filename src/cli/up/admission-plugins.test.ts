@@ -49,7 +49,7 @@ const cases: readonly {
     want: '[DenyServiceExternalIPs ResourceQuota] in enable-admission-plugins and disable-admission-plugins overlapped',
   },
   {
-    name: 'rejects to disable what cannot be disabled',
+    name: 'rejects to disable a required plugin',
     disable: ['NamespaceLifecycle'],
     want: 'disable-admission-plugins plugin "NamespaceLifecycle" cannot be disabled in this server',
   },

@@ -51,7 +51,7 @@ test('namespaces are applied first, and each version is discovered once', async 
   ]);
 });
 
-test('a refusal names the object, the file, the cluster and the reason', async () => {
+test('a rejected object is reported with its name, file, cluster and reason', async () => {
   const api = recorder(422, { kind: 'Status', message: 'Service "web" is invalid: spec.ports: Required value' });
   await assert.rejects(applyManifests(api, 'east', parseManifests(service('web'), 'shop.yaml')), {
     message:
@@ -59,7 +59,7 @@ test('a refusal names the object, the file, the cluster and the reason', async (
   });
 });
 
-test('a kind that is not served is named', async () => {
+test('a kind that is not served is reported by name', async () => {
   const text = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}';
   await assert.rejects(applyManifests(recorder(), 'east', parseManifests(text, 'a.yaml')), {
     message:
@@ -67,7 +67,7 @@ test('a kind that is not served is named', async () => {
   });
 });
 
-test('a List is its items, empty documents are skipped, JSON is YAML, yes is true', () => {
+test('expands Lists, skips empty documents, accepts JSON, and reads yes as true', () => {
   const list = JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',
@@ -89,11 +89,11 @@ const errors: readonly (readonly [given: string, want: RegExp])[] = [
   ['a: [', /^a\.yaml:1:5: unexpected end of the stream within a flow collection$/],
 ];
 for (const [given, want] of errors) {
-  test(`manifests refuse ${JSON.stringify(given)}`, () =>
+  test(`manifests reject ${JSON.stringify(given)}`, () =>
     assert.throws(() => parseManifests(given, 'a.yaml'), { message: want, code: 'USAGE' }));
 }
 
-test('manifests refuse aliases that multiply, and one of itself', () => {
+test('manifests reject alias bombs and an alias of itself', () => {
   const levels = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(',')}]\n`);
   const bomb = `${service('web')}a0: &a0 x\n${levels.join('')}`;
   const long = `${service('web')}a: &a ${'x'.repeat(100_000)}\nb: [${Array(1000).fill('*a').join(',')}]\n`;
@@ -102,7 +102,7 @@ test('manifests refuse aliases that multiply, and one of itself', () => {
   }
 });
 
-test('a directory is read in the order of names', async () => {
+test('a directory is read in alphabetical order', async () => {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-apply-'));
   try {
     await assert.rejects(readManifests(path), { message: /there is no \.yaml, \.yml or \.json file in it$/ });
@@ -119,7 +119,7 @@ test('a directory is read in the order of names', async () => {
   await assert.rejects(readManifests(path), { message: /^cannot read --apply .*ENOENT/ });
 });
 
-test('the examples can be read', async () => {
+test('the examples are valid manifests', async () => {
   const examples = join(import.meta.dirname, '../../../examples');
   const kinds = async (path: string): Promise<string[]> =>
     (await readManifests(join(examples, path))).map(({ kind, name }) => `${kind}/${name}`);

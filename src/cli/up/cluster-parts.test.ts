@@ -15,7 +15,7 @@ import type { RunningServer } from './servers.ts';
 
 const log = pino({ level: 'silent' });
 
-/** A part that reads Services when it starts, and counts its starts. */
+/** A part that lists Services at its start, and counts its starts. */
 const reader: StartPart = ({ client, metrics }): RunningPart => {
   new Counter({ name: 'reads_total', help: 'Reads.', registers: [metrics] }).inc();
   return {
@@ -59,7 +59,7 @@ test('a part acts in its own cluster as its own user, with the rights of its rol
   assert.match(error.message, /User "system:fairlead:dns" cannot list resource "secrets"/);
 });
 
-test('metrics of two parts stand together, each name once', async () => {
+test('metrics of two parts are printed together, each name once', async () => {
   await using api = await serve();
   await using stack = new AsyncDisposableStack();
   const parts = new ClusterParts(log);

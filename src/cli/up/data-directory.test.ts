@@ -12,7 +12,7 @@ describe('data directory', () => {
   });
   after(() => rm(parent, { recursive: true, force: true }));
 
-  test('is held by one at a time, and free again afterwards', async () => {
+  test('can be locked by one process at a time, and again afterwards', async () => {
     const path = join(parent, 'a', 'b');
     {
       await using directory = await holdDataDirectory(path);
@@ -26,7 +26,7 @@ describe('data directory', () => {
     assert.equal(again.path, path);
   });
 
-  test('is for its owner only', async () => {
+  test('is readable by its owner only', async () => {
     await using directory = await holdDataDirectory(join(parent, 'private'));
     await directory.write('secret', 'x');
     assert.equal((await stat(directory.path)).mode & 0o777, 0o700);
@@ -36,13 +36,13 @@ describe('data directory', () => {
     await directory.remove('secret'); // gone already: not an error
   });
 
-  test('a path that cannot be a directory is named', async () => {
+  test('a path that cannot be a directory is an error with its name', async () => {
     await using directory = await holdDataDirectory(join(parent, 'file'));
     await assert.rejects(holdDataDirectory(directory.at('lock')), { message: /^cannot use data directory .*lock: / });
   });
 
   test(
-    'a place where no directory can be made is an error, not a hang',
+    'a location without write access is an error, not a hang',
     { skip: process.platform !== 'linux' && 'no /proc here' },
     () =>
       assert.rejects(holdDataDirectory('/proc/fairlead/data'), {
@@ -52,7 +52,7 @@ describe('data directory', () => {
       }),
   );
 
-  test('its loss is noticed when it is removed', async () => {
+  test('its removal is detected', async () => {
     await using directory = await holdDataDirectory(join(parent, 'lost'), { checkMs: 5 });
     await rm(directory.path, { recursive: true });
     await new Promise((resolve) => {

@@ -14,7 +14,7 @@ const file = 'encryption-provider-config';
 const reload = 'encryption-provider-config-automatic-reload';
 
 suite('--encryption-provider-config', () => {
-  test('is off by default, and takes a path', () => {
+  test('is off by default, and accepts a path', () => {
     assert.equal(readEncryption(new Map()), undefined);
     assert.deepEqual(readEncryption(new Map([[file, ['a']]])), { path: 'a', reloads: false });
     const both = new Map([
@@ -24,12 +24,12 @@ suite('--encryption-provider-config', () => {
     assert.deepEqual(readEncryption(both), { path: 'a', reloads: true });
   });
 
-  test('rejects an empty path, and the reload of no file', () => {
+  test('rejects an empty path, and reload without a file', () => {
     assert.throws(() => readEncryption(new Map([[file, ['']]])), /expected a path/);
     assert.throws(() => readEncryption(new Map([[reload, ['true']]])), /needs --encryption-provider-config$/);
   });
 
-  test('rejects a file that is missing or wrong with an error that names it', async () => {
+  test('rejects a missing or invalid file with an error that names it', async () => {
     await using folder = await temporaryDirectory();
     const path = join(folder.path, 'keys.yaml');
     await using stack = new AsyncDisposableStack();
@@ -39,7 +39,7 @@ suite('--encryption-provider-config', () => {
     await assert.rejects(open, /keys\.yaml: resources\[0\]\.providers\[0\]\.kms: .*KMS providers are not supported/);
   });
 
-  test('is read again when the file changes; while it is away or wrong the configuration stays', async () => {
+  test('is reloaded when the file changes; while it is missing or invalid, the last configuration applies', async () => {
     await using folder = await temporaryDirectory();
     const path = join(folder.path, 'keys.yaml');
     const texts = ['1', '2', '3'].map((name) => configurationOf([aesgcm(keyOf(name, 1))]));

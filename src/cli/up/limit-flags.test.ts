@@ -6,7 +6,7 @@ import { readAudit, readLimits } from './limit-flags.ts';
 const settings = (given: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(given).map(([name, value]) => [name, [value]]));
 
-test('limits that are not given are left to the server', () => {
+test('limits without flags have the defaults of the server', () => {
   assert.deepEqual(readLimits(settings({})), {});
   assert.deepEqual(readLimits(settings({ 'max-watches': '5', 'max-connections-per-address': '7' })), {
     maxWatches: 5,
@@ -14,7 +14,7 @@ test('limits that are not given are left to the server', () => {
   });
 });
 
-test('nothing is written down unless a path is given', () => {
+test('writes no audit log without a path', () => {
   assert.equal(readAudit(settings({})), undefined);
   assert.equal(readAudit(settings({ 'audit-log-level': 'Request' })), undefined);
   assert.deepEqual(readAudit(settings({ 'audit-log-path': 'audit.log' })), {

@@ -6,7 +6,7 @@ const settings = (given: Readonly<Record<string, readonly string[]>>): ReadonlyM
   new Map(Object.entries(given));
 
 describe('up options', () => {
-  test('without flags there are east and west on their default ranges and ports', () => {
+  test('without flags there are east and west with their default ranges and ports', () => {
     const { clusters, ...rest } = readUpOptions(settings({}));
     assert.deepEqual(
       clusters.map(({ name, listen, serviceCidrs }) => [name, listen.host, listen.port, ...serviceCidrs]),
@@ -34,7 +34,7 @@ describe('up options', () => {
     ]);
   });
 
-  test('a range can be given to one cluster', () => {
+  test('a range can be set for one cluster', () => {
     const { clusters } = readUpOptions(settings({ 'service-cluster-ip-range': ['10.1.0.0/16,fd01::/112@west'] }));
     assert.deepEqual(
       clusters.map(({ serviceCidrs }) => serviceCidrs),
@@ -42,14 +42,14 @@ describe('up options', () => {
     );
   });
 
-  test('--port-base moves the API servers, and 0 leaves the choice to the system', () => {
+  test('--port-base moves the API servers, and 0 lets the system choose', () => {
     const ports = (base: string): number[] =>
       readUpOptions(settings({ 'port-base': [base] })).clusters.map(({ listen }) => listen.port);
     assert.deepEqual(ports('7000'), [7000, 7001]);
     assert.deepEqual(ports('0'), [0, 0]);
   });
 
-  test('--apply goes to every cluster, or to the one named', () => {
+  test('--apply applies to every cluster, or to the named one', () => {
     assert.deepEqual(readUpOptions(settings({ apply: ['a.yaml', 'dir@west'] })).apply, [
       { path: 'a.yaml', cluster: undefined },
       { path: 'dir', cluster: 'west' },
@@ -105,7 +105,7 @@ describe('up options', () => {
     { given: { 'log-level': ['loud'] }, want: /for "--log-level" flag: expected trace, debug, info, warn, error or/ },
   ];
   for (const { given, want } of errors) {
-    test(`refuses ${JSON.stringify(given).slice(0, 60)}`, () =>
+    test(`rejects ${JSON.stringify(given).slice(0, 60)}`, () =>
       assert.throws(() => readUpOptions(settings(given)), { message: want, code: 'USAGE' }));
   }
 });

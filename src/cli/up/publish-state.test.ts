@@ -9,7 +9,7 @@ import { holdDataDirectory } from './data-directory.ts';
 import { publishState } from './publish-state.ts';
 import type { State } from './state.ts';
 
-test('state.json tells when a part is in trouble and when it is well again, and goes at the end', async () => {
+test('state.json contains current problems of parts, and is removed at the end', async () => {
   const path = await mkdtemp(join(tmpdir(), 'fairlead-state-'));
   try {
     await using directory = await holdDataDirectory(path);

@@ -20,7 +20,7 @@ const state: State = {
   pid: 42,
 };
 
-test('the report says where each thing is and how long it took', () => {
+test('the report names all addresses and the duration of the start', () => {
   const options = { version: '1.2.3', kubeconfig: '/srv/.fairlead/kubeconfig', readyMs: 212.4, hasColors: false };
   assert.equal(
     readyReport(state, options),
@@ -47,7 +47,7 @@ test('the report names parts that are not ready', () => {
   );
 });
 
-test('state.json has what scripts need', () => {
+test('state.json has the fields for scripts', () => {
   assert.deepEqual(JSON.parse(printState(state)), state);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTokenFile } from './token-file.ts';
 
-test('a token file gives users, uids and groups', () => {
+test('a token file defines users, uids and groups', () => {
   const file = [
     '# made by hand',
     's3cret,alice,1001,"system:masters,dev"',
@@ -23,9 +23,9 @@ const errors: readonly (readonly [name: string, given: string, want: string])[] 
   ['an empty token', '\n,alice,1', 'line 2: the token is empty'],
   ['an empty user', 't,,1', 'line 1: the user is empty'],
   ['an open quote', 't,a,1,"g1', 'line 1: a quote is not closed, or stands inside a field'],
-  ['a token twice', 't,a,1\nt,b,2', 'line 2: this token is already on an earlier line'],
+  ['a duplicate token', 't,a,1\nt,b,2', 'line 2: this token is already on an earlier line'],
 ];
 for (const [name, given, want] of errors) {
-  test(`a token file refuses ${name}`, () =>
+  test(`a token file rejects ${name}`, () =>
     assert.throws(() => parseTokenFile(given), { message: want, code: 'USAGE' }));
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 
-/** What a server sends to one request, piece by piece; it need not come to an end. */
+/** The response to one request, piece by piece; it may be endless. */
 export type Answer = (request: string) => Iterable<string>;
 
 /** A server that is broken, or means harm. */

@@ -17,9 +17,9 @@ const check = (port: number, localEndpoints: number): HealthCheck => ({
 });
 
 for (const { name, endpoints, isHealthy, code } of [
-  { name: 'a node with endpoints is to be used', endpoints: 2, isHealthy: true, code: 200 },
-  { name: 'a node without is not', endpoints: 0, isHealthy: true, code: 503 },
-  { name: 'nor is one whose proxy does not work', endpoints: 2, isHealthy: false, code: 503 },
+  { name: 'succeeds on a node with endpoints', endpoints: 2, isHealthy: true, code: 200 },
+  { name: 'fails on a node without endpoints', endpoints: 0, isHealthy: true, code: 503 },
+  { name: 'fails if the proxy does not work', endpoints: 2, isHealthy: false, code: 503 },
 ]) {
   test(name, () => {
     const answer = answerFor(check(1, endpoints), isHealthy);

@@ -50,7 +50,7 @@ export function frontendsToCheck({ removed, added }: RouteChange): FrontendsToCh
 
 /** Whether all endpoints of existing flows still serve. */
 function keepsAllEndpoints(before: Route | undefined, { serving = none }: Route): boolean {
-  // Flows that began without a destination were sent unknownNetwork, and continue to be sent there.
+  // Flows that began without a destination were sent to an unused address, and continue to be sent there.
   return before?.action.type === 'forward' && (before.serving ?? none).isSubsetOf(serving);
 }
 

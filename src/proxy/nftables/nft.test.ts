@@ -88,13 +88,13 @@ const refusals: readonly {
   },
   { name: 'old', given: () => program('old', 'old'), code: 'nft-old', says: /nftables v0\.9\.8.* too old/ },
   {
-    name: 'without rights',
+    name: 'without the rights',
     given: () => program('rights', 'rights'),
     code: 'nft-rights',
     says: /run as root or with CAP_NET_ADMIN/,
   },
   {
-    name: 'without what is needed',
+    name: 'without the program or the kernel module',
     given: () => program('un', 'unsupported'),
     code: 'nft-unsupported',
     says: /does not support IPv4 rules \(Error: .*Not supported\): use Linux 5\.13/,

@@ -19,7 +19,7 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const fateText = (fate: Fate): string =>
   typeof fate === 'string' ? fate : `${fate.to}${fate.isMasqueraded ? ' masqueraded' : ''}`;
 
-/** What the table says of a flow, in one line. */
+/** The verdict of the table for a flow, in one line. */
 function decision(
   table: RoutingTable,
   flow: Flow,
@@ -82,7 +82,7 @@ class Trial {
   remembersAlike(): void {
     this.#forget();
     this.#comesBack(0);
-    // Where a client was is gone: it is drawn anew, and that is remembered in its place.
+    // The target of a client was removed: another one is chosen and stored in its place.
     for (const pins of this.#pins()) for (const key of pins.keys()) pins.set(key, '1');
     if (this.#pins().some(({ size }) => size > 0)) this.#comesBack(this.#slots.length - 1);
   }
@@ -97,7 +97,7 @@ class Trial {
     }
   }
 
-  /** Whoever was there before comes back, whatever is drawn. */
+  /** A client with stored affinity keeps its target, whatever the random number. */
   #comesBack(slot: number): void {
     const [to = '', port = ''] = this.#pass(slot).split(' ');
     const target = this.#targets.find((each) => each?.address === to && each.port === Number(port));
@@ -143,7 +143,7 @@ test('makes the same decisions as the table for all clients, addresses and ports
     fc
       .record({
         host: fc.integer({ min: 1, max: 3 }),
-        // A full load in between must not be noticed.
+        // A full load in between must not make a difference.
         isReload: fc.boolean(),
         kind: fc.constantFrom('set', 'set', 'set', 'delete'),
       })
@@ -174,7 +174,7 @@ test('makes the same decisions as the table for all clients, addresses and ports
   );
 });
 
-test('leaves no elements behind, and deletes unused chains in a full load', () => {
+test('removes all elements, and deletes unused chains in a full load', () => {
   fc.assert(
     fc.property(routesOfService(1), routesOfService(2), (first, second) => {
       for (const family of families) {

@@ -14,10 +14,10 @@ const arranged = (targets: string, old: string): string =>
     .join('');
 
 const cases = [
-  { name: 'who is new comes last', targets: 'abcd', old: 'abc', want: 'abcd' },
-  { name: 'the last moves into the hole', targets: 'acd', old: 'abcd', want: 'adc' },
-  { name: 'who is new takes the hole', targets: 'acx', old: 'abc', want: 'axc' },
-  { name: 'weights are slots', targets: 'aabb', old: 'ab', want: 'abba' },
+  { name: 'a new target comes last', targets: 'abcd', old: 'abc', want: 'abcd' },
+  { name: 'the last target moves into the hole', targets: 'acd', old: 'abcd', want: 'adc' },
+  { name: 'a new target takes the hole', targets: 'acx', old: 'abc', want: 'axc' },
+  { name: 'weights are numbers of slots', targets: 'aabb', old: 'ab', want: 'abba' },
   { name: 'all targets removed', targets: '', old: 'ab', want: '' },
 ];
 

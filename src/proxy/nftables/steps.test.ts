@@ -18,14 +18,14 @@ import { Ruleset } from './ruleset.ts';
 import { inSteps } from './steps.ts';
 import type { Commit } from './testing/table.ts';
 
-/** Who a client may be sent to, whatever is drawn; undefined if it is not sent on. */
+/** The possible targets of a client for all random numbers; undefined if it is not forwarded. */
 function targetNames(table: RoutingTable, flow: Flow): ReadonlySet<string> | undefined {
   const targets = targetsFor(table, flow);
   const names = targets.flatMap((target) => (target === undefined ? [] : [`${target.address} ${target.port}`]));
   return names.length === targets.length ? new Set(names) : undefined;
 }
 
-/** Packets of clients that are served before and after, and whom they may be sent to. */
+/** Packets of clients that are served before and after, with their possible targets. */
 function* servedThroughout(
   old: RoutingTable,
   next: RoutingTable,
@@ -44,7 +44,7 @@ function* servedThroughout(
   }
 }
 
-/** A table before and after each of some transactions. */
+/** The table before and after each transaction. */
 function commits(kernel: Kernel, steps: Transactions): readonly Commit[] {
   return steps.map((step) => {
     const before = kernel.snapshot();
@@ -53,7 +53,7 @@ function commits(kernel: Kernel, steps: Transactions): readonly Commit[] {
   });
 }
 
-/** What becomes of a packet at every moment of a commit. */
+/** The verdict for a packet at every moment of a commit. */
 function* fatesDuring(kernel: Kernel, commit: Commit, packet: Packet): Iterable<Fate> {
   for (let lookups = 0, isOver = true; isOver; lookups++) {
     const passed = kernel.passDuring(commit, lookups, packet);

@@ -40,9 +40,9 @@ const cases: readonly {
   readonly around?: Partial<NodeNetwork>;
   readonly want: string;
 }[] = [
-  { name: 'a Pod keeps its address', source: pod, to: '10.96.0.10', want: '10.1.1.1' },
-  { name: 'others do not', source: outsider, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
-  { name: 'nor does the node', source: self, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
+  { name: 'masquerades no Pods', source: pod, to: '10.96.0.10', want: '10.1.1.1' },
+  { name: 'masquerades other clients', source: outsider, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
+  { name: 'masquerades the node', source: self, to: '10.96.0.10', want: '10.1.1.1 masqueraded' },
   {
     name: 'masqueradeAll masquerades all',
     source: pod,
@@ -58,24 +58,24 @@ const cases: readonly {
     want: '10.1.1.1',
   },
   {
-    name: 'who calls an address from that address is the node',
+    name: 'treats a client with the destination address as the node',
     source: '203.0.113.5',
     to: '203.0.113.5',
     want: '10.1.1.1 masqueraded',
   },
-  { name: 'policy Local is silent to others', source: outsider, to: '203.0.113.5', want: 'drop' },
+  { name: 'policy Local drops other clients', source: outsider, to: '203.0.113.5', want: 'drop' },
   { name: 'policy Local serves Pods of this node', source: pod, to: '203.0.113.5', want: '10.1.1.1' },
   { name: 'policy Local serves the node itself', source: self, to: '203.0.113.5', want: '10.1.1.1 masqueraded' },
-  { name: 'who is not in the ranges meets silence', source: '192.0.2.200', to: '203.0.113.5', want: 'drop' },
+  { name: 'drops clients outside the source ranges', source: '192.0.2.200', to: '203.0.113.5', want: 'drop' },
   {
-    name: 'a port that a cluster IP does not have is refused',
+    name: 'refuses a port that a cluster IP does not have',
     source: pod,
     to: '10.96.0.10',
     port: 81,
     want: 'reject',
   },
   { name: 'drops packets to an unused virtual address', source: pod, to: '10.96.0.99', want: 'drop' },
-  { name: 'other addresses are none of ours', source: pod, to: '203.0.113.5', port: 81, want: 'pass' },
+  { name: 'passes packets to other addresses', source: pod, to: '203.0.113.5', port: 81, want: 'pass' },
 ];
 
 for (const { name, source, to, port = 80, around = {}, want } of cases) {

@@ -82,7 +82,7 @@ const cases: readonly { readonly name: string; readonly given: Given; readonly w
     want: all,
   },
   {
-    name: 'MCS-132 keys that match unknownNetwork refuse',
+    name: 'MCS-132 keys that match no endpoint refuse connections',
     given: { imported: withKeys([host], [host]) },
     want: 'reject',
   },
@@ -112,9 +112,9 @@ const spread = [
 });
 
 for (const { name, lost, given, want } of [
-  { name: 'this zone comes first', lost: 0, given: tiers(order), want: '10.2.0.1:8080' },
-  { name: 'then this region', lost: 1, given: tiers(order), want: '10.3.0.1:8080' },
-  { name: 'then all the world', lost: 2, given: tiers(order), want: '10.4.0.1:8080' },
+  { name: 'uses endpoints in this zone first', lost: 0, given: tiers(order), want: '10.2.0.1:8080' },
+  { name: 'then those in this region', lost: 1, given: tiers(order), want: '10.3.0.1:8080' },
+  { name: 'then all others', lost: 2, given: tiers(order), want: '10.4.0.1:8080' },
   {
     name: 'a cluster without keys is always used',
     lost: 0,
@@ -127,7 +127,7 @@ for (const { name, lost, given, want } of [
     given: tiers(order, ['*']),
     want: '10.2.0.1:8080 10.4.0.1:8080',
   },
-  { name: 'without a star it ends in the region', lost: 2, given: tiers(order.slice(0, 2)), want: 'reject' },
+  { name: 'without a star it refuses other regions', lost: 2, given: tiers(order.slice(0, 2)), want: 'reject' },
 ]) {
   test(`MCS-142 MCS-144 ${name}`, () => {
     assert.equal(actionText(routes({ imported: given }, spread.slice(lost))[0]?.action), want);

@@ -33,23 +33,23 @@ const cases: readonly {
   readonly want: readonly string[];
 }[] = [
   {
-    name: 'a cluster IP leads to every ready endpoint',
+    name: 'a cluster IP routes to every ready endpoint',
     given: service(),
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],
   },
   {
-    name: 'a Service without endpoints refuses',
+    name: 'a Service without endpoints refuses connections',
     given: service(),
     slices: [],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
   },
   {
-    name: 'internal policy Local uses this node’s endpoints alone',
+    name: 'internal policy Local uses only endpoints of this node',
     given: service({ internalTrafficPolicy: 'Local' }),
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 (outsiders)'],
   },
   {
-    name: 'internal policy Local drops where only others have endpoints, and never falls back',
+    name: 'internal policy Local drops if only other nodes have endpoints, and never falls back',
     given: service({ internalTrafficPolicy: 'Local' }),
     slices: [slice([there])],
     want: ['clusterIP 10.96.0.10 TCP 80 → drop (outsiders)'],
@@ -61,7 +61,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
   },
   {
-    name: 'node ports and load balancers under policy Cluster hide the client',
+    name: 'node ports and load balancers with policy Cluster masquerade the client',
     given: balancer({}, [{ ip: '203.0.113.5' }]),
     slices: [slice([there])],
     want: [
@@ -71,7 +71,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'external policy Local keeps the client’s address, and serves this node’s clients as under Cluster',
+    name: 'external policy Local preserves the client address, and serves clients on this node as policy Cluster does',
     given: balancer({ externalTrafficPolicy: 'Local', externalIPs: ['198.51.100.1'] }, [{ ip: '203.0.113.5' }]),
     want: [
       'clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)',
@@ -81,7 +81,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'external policy Local without local endpoints drops, but not this node’s own clients',
+    name: 'external policy Local without local endpoints drops, except clients on this node',
     given: balancer({ externalTrafficPolicy: 'Local', allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] }, [
       { ip: '203.0.113.5' },
     ]),
@@ -92,7 +92,7 @@ const cases: readonly {
     ],
   },
   {
-    name: 'load balancers that pass on to node ports, or have names alone, have no routes of their own',
+    name: 'load balancers with ipMode Proxy or only a hostname have no routes',
     given: balancer({ ports: [{ port: 80 }] }, [
       { ip: '203.0.113.5', ipMode: 'Proxy' },
       { hostname: 'lb.example.org' },
@@ -101,7 +101,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
   },
   {
-    name: 'source ranges hold for load balancers alone, without those of the other family or inside another',
+    name: 'source ranges apply to load balancers only, without those of the other family or within another',
     given: balancer(
       {
         loadBalancerSourceRanges: [' 198.51.100.0/24 ', '198.51.100.128/25', '2001:db8::/32'],
@@ -124,7 +124,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)', 'loadBalancer 203.0.113.5 TCP 80 → reject (always)'],
   },
   {
-    name: 'a range that admits the node admits the load balancer’s own address as well',
+    name: 'a range that contains the node also allows the address of the load balancer',
     given: balancer({ loadBalancerSourceRanges: ['192.0.2.0/24'], ports: [{ port: 80 }] }, [{ ip: '203.0.113.5' }]),
     slices: [],
     want: [
@@ -170,19 +170,19 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 (outsiders)'],
   },
   {
-    name: 'one ready endpoint without a hint switches hints off; one that is not ready does not',
+    name: 'one ready endpoint without a hint disables hints; an endpoint that is not ready does not',
     given: service(),
     slices: [slice([endpoint('10.1.0.1', { forZones: ['a'] }), endpoint('10.1.1.1')])],
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],
   },
   {
-    name: 'hints of which none names this zone are no hints',
+    name: 'hints of which none names this zone are ignored',
     given: service(),
     slices: [slice([endpoint('10.1.0.1', { forZones: ['b'] }), endpoint('10.1.1.1', { forZones: ['c'] })])],
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],
   },
   {
-    name: 'node hints come before zone hints, and fall back to them',
+    name: 'node hints have precedence over zone hints, and fall back to them',
     given: service(),
     slices: [
       slice([
@@ -193,13 +193,13 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 (outsiders)'],
   },
   {
-    name: 'an endpoint in two slices counts once, at its best',
+    name: 'an endpoint in two slices counts once, with its best conditions',
     given: service(),
     slices: [slice([endpoint('10.1.0.1', { state: 'not-ready' })]), slice([here])],
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 (outsiders)'],
   },
   {
-    name: 'LB-1 one number on two protocols is two routes, each with the endpoints of its own port',
+    name: 'LB-1 one port number on two protocols is two routes, each with the endpoints of its own port',
     given: service({
       ports: [
         { name: 'dns', port: 53, protocol: 'UDP' },
@@ -226,7 +226,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 8080 → reject (outsiders)'],
   },
   {
-    name: 'NAME-7 a Service whose name begins with a digit is a Service',
+    name: 'NAME-7 a Service whose name begins with a digit is routed like any other',
     given: service({}, { name: '1password' }),
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],
   },
@@ -240,13 +240,13 @@ const cases: readonly {
     ],
   },
   {
-    name: 'slices of headless Services lead unknownNetwork',
+    name: 'slices with the label of headless Services are ignored',
     given: service(),
     slices: [slice([here], { metadata: { name: 'h', labels: { 'service.kubernetes.io/headless': '' } } })],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],
   },
   {
-    name: 'names are no addresses',
+    name: 'endpoints that are host names are ignored',
     given: service(),
     slices: [slice([endpoint('db.example.org')], { addressType: 'FQDN' })],
     want: ['clusterIP 10.96.0.10 TCP 80 → reject (outsiders)'],

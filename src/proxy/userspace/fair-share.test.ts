@@ -7,16 +7,16 @@ import { fairShare } from './fair-share.ts';
 
 const base = route('10.96.0.1', forward(target({ address: '10.1.0.1', port: 80 })));
 
-/** Owner → how many routes it has. */
+/** Owner → the number of its routes. */
 const routesOf = (owners: Readonly<Record<string, number>>): [string, Route][] =>
   Object.entries(owners).flatMap(([owner, count]) =>
     Array.from({ length: count }, (_, index): [string, Route] => [`${owner} ${index}`, { ...base, owner }]),
   );
 
 for (const { name, owners, most, want } of [
-  { name: 'all of them', owners: { 'Service a/x': 3 }, most: 3, want: { 'Service a/x': 3 } },
+  { name: 'all routes fit', owners: { 'Service a/x': 3 }, most: 3, want: { 'Service a/x': 3 } },
   {
-    name: 'a Service of 6,000 ports leaves the others theirs',
+    name: 'a Service of 6,000 ports leaves the shares of the others',
     owners: { 'Service a/big': 6000, 'Service b/x': 2, 'Service c/y': 1 },
     most: 100,
     want: { 'Service a/big': 97, 'Service b/x': 2, 'Service c/y': 1 },

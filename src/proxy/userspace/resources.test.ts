@@ -1,4 +1,4 @@
-// What the backend takes of the machine, what it cannot have, and what it gives back.
+// The use of machine resources by the backend: limits, errors, and release.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

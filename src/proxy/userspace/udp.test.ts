@@ -145,7 +145,7 @@ describe('datagrams', () => {
     assert.equal(running.relays.flows, 4, 'its flow was kept');
   });
 
-  test('leaves rejecting to the kernel after a listener was closed', async () => {
+  test('after a listener was closed, rejecting is left to the kernel', async () => {
     const address = vip();
     await using running = await openAt(address);
     await running.listener.close();

@@ -285,7 +285,7 @@ test('returns an internal error when all node ports are in use, and releases the
   assert.equal(cluster.allocator.metrics().clusterIps[0]?.allocated, 1);
 });
 
-test('a dry run allocates nothing and makes up values', async () => {
+test('a dry run allocates nothing and returns free values', async () => {
   await using cluster = await Cluster.open(dual);
   const spec: ServiceSpec = {
     type: 'LoadBalancer',

@@ -8,7 +8,7 @@ import { answer, answerStream } from './answer.ts';
 
 const ask = (type: 'TXT' | 'A'): Buffer => dnsPacket.encode({ id: 7, questions: [{ type, name: 'who.example.org' }] });
 
-test('a question is answered by a text, over both protocols', () => {
+test('answers a query with a text, over both protocols', () => {
   const { id, answers } = dnsPacket.decode(Buffer.from(answer(ask('TXT'), 'it is me') ?? []));
   assert.equal(id, 7);
   assert.deepEqual(
@@ -21,7 +21,7 @@ test('a question is answered by a text, over both protocols', () => {
   assert.equal(dnsPacket.streamDecode(Buffer.from(answerStream(framed, 'me') ?? [])).id, 8);
 });
 
-test('rubbish is not answered', () => {
+test('does not answer malformed messages', () => {
   const replied = dnsPacket.encode({ type: 'response', questions: [{ type: 'TXT', name: 'a' }] });
   for (const bytes of [Buffer.alloc(0), Buffer.alloc(11), replied]) assert.equal(answer(bytes, 'me'), undefined);
   for (let count = 0; count < 1000; count++) answer(randomBytes(count % 64), 'me');

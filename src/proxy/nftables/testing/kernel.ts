@@ -1,11 +1,11 @@
-// A kernel in small: lets packets through the rules of a table. It knows the expressions that we write and no others.
+// A model of the kernel: evaluates the rules of a table. It implements the expressions that we write and no others.
 import assert from 'node:assert/strict';
 
 import { contains, parseAddress, parseCidr } from '../../../api/addresses.ts';
 import type { Chain, Commit } from './table.ts';
 import { Table } from './table.ts';
 
-/** The first packet of a flow, as it passes. */
+/** The first packet of a flow. */
 export interface Packet {
   readonly saddr: string;
   daddr: string;
@@ -24,20 +24,20 @@ interface Passing extends Packet {
   isTranslated: boolean;
 }
 
-/** What became of it. */
+/** The verdict. */
 export type Fate = 'reject' | 'drop' | 'pass' | { readonly to: string; readonly isMasqueraded: boolean };
 
 type Verdict = 'accept' | 'drop' | 'reject' | 'return' | { readonly goto: string } | { readonly jump: string };
 
-/** What lets packets through the rules of a table. */
+/** Evaluates the rules of a table. */
 export class Kernel {
   #table: Table;
-  /** What is committed while a packet passes, and how many lookups it does before. */
+  /** A transaction that is committed while a packet passes, and the number of lookups before it. */
   #commit: { readonly after: Table; readonly lookups: number } | undefined;
   #lookups = 0;
-  /** Which slot `numgen random` gives, of so many. */
+  /** The slot that `numgen random` returns. */
   draw: (of: number) => number = () => 0;
-  /** Whether an address is the node's own. */
+  /** Whether an address is local to the node. */
   isNode: (address: string) => boolean = () => false;
 
   constructor(table = new Table()) {
@@ -52,19 +52,19 @@ export class Kernel {
     return [...this.#table.chains.keys()];
   }
 
-  /** Makes a transaction; throws what nft would complain about. */
+  /** Executes a transaction; throws what nft would reject. */
   run(commands: readonly string[]): void {
     this.#table.run(commands);
   }
 
-  /** The table as it is now. */
+  /** The current table. */
   snapshot(): Table {
     return this.#table.copy();
   }
 
   /**
-   * Lets a packet through while a transaction is committed: a hook that it has entered has the rules of before to its end,
-   * but elements are those of after as soon as that is there, as in the kernel of Linux. `isOver`: it was there in time.
+   * Evaluates a packet while a transaction is committed: a hook that it has entered uses the old rules to its end,
+   * but the new elements as soon as they are committed, as Linux does. `isOver`: the commit ended in time.
    */
   passDuring(commit: Commit, lookups: number, packet: Packet): { readonly fate: Fate; readonly isOver: boolean } {
     this.#table = commit.before.view();
@@ -75,7 +75,7 @@ export class Kernel {
     return { fate, isOver: this.#lookups > lookups };
   }
 
-  /** The set of a name, at this moment. */
+  /** The set with a name at this moment. */
   #set(name: string): Map<string, string> | undefined {
     this.#lookups++;
     return this.#now().sets.get(name);
@@ -85,7 +85,7 @@ export class Kernel {
     return this.#commit !== undefined && this.#lookups > this.#commit.lookups ? this.#commit.after : this.#table;
   }
 
-  /** Lets the first packet of a flow through. */
+  /** Evaluates the first packet of a flow. */
   pass(packet: Packet): Fate {
     const passing: Passing = {
       ...packet,
@@ -128,14 +128,14 @@ export class Kernel {
       if (typeof verdict === 'string') return verdict;
       const name = 'goto' in verdict ? verdict.goto : verdict.jump;
       assert.ok(this.#now().chains.has(name) || chains.has(name));
-      // A chain that was not there before has no rules for who still goes by those of before.
+      // A chain that is new has no rules for packets that use the old rules.
       const inner = this.#walk(chains.get(name) ?? { rules: [] }, packet, chains);
       if (inner !== undefined || 'goto' in verdict) return inner;
     }
     return undefined;
   }
 
-  /** Undefined: a condition did not hold, or the rule says nothing about what comes next. */
+  /** Undefined: a condition is false, or the rule has no verdict. */
   #rule(rule: string, packet: Passing): Verdict | undefined {
     let rest = rule;
     while (rest !== '') {
@@ -181,7 +181,7 @@ export class Kernel {
       const [, verb, set = '', key = ''] = update;
       const pins = this.#set(set);
       const at = this.#key(key, packet).key;
-      // An entry that exists keeps its value.
+      // An existing entry keeps its value.
       if (verb === 'delete') pins?.delete(at);
       else if (pins?.has(at) === false) pins.set(at, String(packet.priority));
       return [true, ''];
@@ -190,7 +190,7 @@ export class Kernel {
     const { key, rest } = this.#key(text.slice(prefix.length), packet);
     const lookup = /^ (!= )?(@|vmap @|map @)([\w-]+)/.exec(rest);
     if (lookup === null) {
-      // Alone, a protocol is a condition.
+      // A protocol without more is a condition.
       const [word = ''] = /^ (tcp|udp|sctp)/.exec(rest) ?? [];
       assert.notEqual(word, '', `unknown statement: ${text}`);
       return [key === word.trim(), rest.slice(word.length)];
@@ -209,7 +209,7 @@ export class Kernel {
     return [true, rest.slice(whole.length)];
   }
 
-  /** The values of expressions with dots between them, as a key. */
+  /** The values of a concatenation, as a key. */
   #key(text: string, packet: Passing): { readonly key: string; readonly rest: string } {
     const parts: string[] = [];
     let rest = text;
@@ -236,7 +236,7 @@ export class Kernel {
     return [found, String(packet.dport)];
   }
 
-  /** Membership; the last part of a member may be a range. */
+  /** Whether a set contains a key; the last part of a member may be a range. */
   #has(set: string | undefined, key: string): boolean {
     const members = this.#set(set ?? '');
     if (members?.has(key) === true) return true;

@@ -1,4 +1,4 @@
-// A table in small: takes the nft commands that ruleset.ts writes, as strictly as nft 1.0.6 does.
+// A model of a table: parses the nft commands that ruleset.ts writes, as strictly as nft 1.0.6.
 import assert from 'node:assert/strict';
 
 export interface Chain {
@@ -6,18 +6,18 @@ export interface Chain {
   readonly rules: string[];
 }
 
-/** A table before and after a transaction. */
+/** The table before and after a transaction. */
 export interface Commit {
   readonly before: Table;
   readonly after: Table;
 }
 
-/** One table: what is in it, by name. */
+/** One table: its objects by name. */
 export class Table {
   readonly sets = new Map<string, Map<string, string>>();
   readonly chains = new Map<string, Chain>();
 
-  /** Makes a transaction; throws what nft would complain about. */
+  /** Executes a transaction; throws what nft would reject. */
   run(commands: readonly string[]): void {
     for (const command of commands) this.#command(command);
   }
@@ -29,7 +29,7 @@ export class Table {
     return copy;
   }
 
-  /** The same to read; what packets write is its own. */
+  /** A copy for reading; sets that packets write are copied, others are shared. */
   view(): Table {
     const view = new Table();
     for (const [name, members] of this.sets) view.sets.set(name, name.startsWith('pins-') ? new Map(members) : members);

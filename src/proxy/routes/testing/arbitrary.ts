@@ -9,7 +9,7 @@ import { endpoint, network, node, slice } from './objects.ts';
 import type { Action, Route, Target } from '../route.ts';
 import { routesOf } from '../routes.ts';
 
-/** A node on which everything can be served. */
+/** A node that can serve everything. */
 const dualNode = { ...node, nodePortAddresses: ['192.0.2.1', '2001:db8::1'] };
 
 const families = {
@@ -31,7 +31,7 @@ const endpointOf = (family: 'IPv4' | 'IPv6') =>
       endpoint(families[family](host).pod, { ...settings, node: host % 2 === 0 ? 'n1' : 'n2' }),
     );
 
-/** What a Service may be; its number makes its addresses. */
+/** The options of a random Service; its number determines its addresses. */
 const service = fc
   .record({
     family: fc.constantFrom('IPv4' as const, 'IPv6' as const),
@@ -83,7 +83,7 @@ function routes(given: Given, host: number, slices: readonly EndpointSlice[]): r
   return routesOf({ service: object, slices, node: dualNode });
 }
 
-/** The routes of one Service with this number, at some moment. */
+/** The routes of one Service with this number, in one of its states. */
 export const routesOfService = (host: number): fc.Arbitrary<readonly Route[]> =>
   fc
     .tuple(service, fc.infiniteStream(fc.integer({ min: 1, max: 3 })), fc.boolean())
@@ -114,7 +114,7 @@ function mixed(route: Route, weights: fc.Stream<number>): Route {
   return near === undefined ? varied : { ...varied, near: { ...near, action: vary(near.action) } };
 }
 
-/** Clients of every place, by family. */
+/** Clients at every kind of source address, by family. */
 export const clients = {
   IPv4: ['10.1.0.4', '192.0.2.1', '192.0.2.77', '198.51.100.1', '127.0.0.9'],
   IPv6: ['2001:db8:1::4', '2001:db8::1', '2001:db8::77', '2001:db8:ffff::1', '::1'],

@@ -15,7 +15,7 @@ export const service = (
   status: { loadBalancer: { ingress } },
 });
 
-/** What a test says about an endpoint; the rest is a ready one, unknownNetwork in particular. */
+/** The fields of an endpoint that a test sets; the default is a ready endpoint without node or zone. */
 export interface EndpointSettings {
   readonly node?: string;
   readonly zone?: string;

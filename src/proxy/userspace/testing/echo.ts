@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 
 import type { Action, NodeNetwork, Route, Target } from '../../routes/route.ts';
 
-/** Loopback addresses that no other test has; every one of 127.0.0.0/8 can be listened on. */
+/** Loopback addresses that no other test uses; every address of 127.0.0.0/8 can be bound. */
 export function vips(): () => string {
   const [a, b] = [100 + Math.floor(Math.random() * 128), Math.floor(Math.random() * 256)];
   let next = 1;
@@ -76,7 +76,7 @@ export async function serve(address: string, onConnection: (socket: Socket) => v
   };
 }
 
-/** A target that says its name, and then what it hears until the end. */
+/** A target that sends its name, and then echoes until the end. */
 export const named = (address: string, name: string): Promise<Running> =>
   serve(address, (socket) => {
     socket.write(`${name}\n`);
@@ -100,7 +100,7 @@ export async function namedUdp(address: string, name: string, at = 0): Promise<R
   };
 }
 
-/** Connects, says something, ends, and gives all that was answered; or the code of what went wrong. */
+/** Connects, sends, half-closes, and returns the response; or the code of the error. */
 export function ask(
   host: string,
   {

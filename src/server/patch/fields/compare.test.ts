@@ -48,7 +48,7 @@ describe('compare', () => {
       want: { added: ['.spec.data.new'], modified: ['.spec.title'], removed: ['.spec.data.gone'] },
     },
     {
-      name: 'containers come and go with all they hold',
+      name: 'containers are added and removed with all their fields',
       before: { spec: { data: { k: '1' } } },
       after: { spec: { inner: { a: '1' }, words: ['x'] } },
       want: {

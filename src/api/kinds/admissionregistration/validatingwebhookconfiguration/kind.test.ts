@@ -57,7 +57,7 @@ suite('validation of a webhook', () => {
     },
     {
       name: 'rejects unknown values',
-      // Decoding takes any word; validation names those it does not know.
+      // Decoding accepts any word; validation rejects unknown ones.
       given: { failurePolicy: 'Retry', matchPolicy: 'Fuzzy', sideEffects: 'Some' } as unknown as ValidatingWebhook,
       want: [
         'webhooks[0].failurePolicy: Unsupported value: "Retry": supported values: "Fail", "Ignore"',
@@ -94,7 +94,7 @@ suite('validation of a webhook', () => {
       ],
     },
     {
-      name: 'rejects items beside a wildcard',
+      name: 'rejects further items next to a wildcard',
       given: {
         rules: [{ ...rule, operations: ['*', 'CREATE'], apiGroups: ['*', ''], resources: ['*', 'pods', 'a/*', 'a/b'] }],
       },

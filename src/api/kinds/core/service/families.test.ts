@@ -21,7 +21,7 @@ interface Given {
   readonly old?: ServiceSpec;
 }
 
-/** Policy and families that come out, or the errors as `path: text`. */
+/** The resulting policy and families, or the errors as `path: text`. */
 function settle({ families, given, old }: Given): readonly unknown[] {
   const result = initFamilies({
     service: serviceWith({ type: 'ClusterIP', ...given }),

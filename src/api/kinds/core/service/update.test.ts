@@ -19,9 +19,9 @@ const address = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const once = 'may not change once set';
 
 const blocks: readonly { name: string; spec: Written; want: readonly string[] }[] = [
-  { name: 'clusterIP alone, before the list is filled', spec: { clusterIP: '10.0.0.1' }, want: ['Required value'] },
+  { name: 'clusterIP only, before the list is filled', spec: { clusterIP: '10.0.0.1' }, want: ['Required value'] },
   {
-    name: 'the list alone',
+    name: 'the list only',
     spec: { clusterIPs: ['10.0.0.1'] },
     want: ['Invalid value: ["10.0.0.1"]: must be empty when `clusterIP` is not specified'],
   },
