@@ -11,6 +11,8 @@ import type { Store } from '../store/store.ts';
 import { createIdentity, defaultIssuer } from './access/identity/authenticator.ts';
 import { openKeyDirectory } from './access/identity/key-directory.ts';
 import type { StaticToken } from './access/identity/static-tokens.ts';
+import { openSharedKeys } from './access/identity/shared-keys.ts';
+import type { TokenKeys } from './access/identity/token-keys.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
 import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/reconcile.ts';
@@ -203,6 +205,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       context.webhooks[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
+      context.identity.accountTokens.keys[Symbol.dispose]();
       context.watchCache.close();
       await context.bodies[Symbol.asyncDispose]();
       await context.allocator.close();
@@ -309,9 +312,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
       },
     }),
     ServiceAllocator.open({ store, serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts, random }),
-    keyDirectory === undefined
-      ? memoryTokenKeys(clock)
-      : openKeyDirectory({ path: keyDirectory, clock, warn: (keys, message) => log.warn(keys, message) }),
+    keyDirectory === undefined ? memoryTokenKeys(clock) : openTokenKeys(keyDirectory, { store, clock, log }),
   ]);
   const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
   const activeFlows = new ActiveFlows();
@@ -343,6 +344,16 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     uid: randomUUID,
     random,
   };
+}
+
+/** The keys of a directory; with a shared store also the public keys of the other servers. */
+async function openTokenKeys(
+  path: string,
+  { store, clock, log }: Pick<ServerContext, 'store' | 'clock' | 'log'>,
+): Promise<TokenKeys> {
+  const warn = (keys: object, message: string): void => log.warn(keys, message);
+  const own = await openKeyDirectory({ path, clock, warn });
+  return store.isShared ? openSharedKeys({ own, path, store, clock, warn }) : own;
 }
 
 function bootstrapOptions(

@@ -14,7 +14,7 @@ export interface SharedCluster extends AsyncDisposable {
   readonly credentials: Credentials;
 }
 
-/** Starts etcd, and servers that have the certificate authority and the token keys of the first. */
+/** Starts etcd, and servers that have the certificate authority of the first. */
 export async function startSharedCluster({
   members,
   servers: count,
@@ -57,5 +57,4 @@ async function share(from: string, to: string): Promise<void> {
   for (const name of ['ca.crt', 'ca.key', 'admin.crt', 'admin.key']) {
     await cp(join(from, 'pki', 'fairlead', name), join(to, 'pki', 'fairlead', name));
   }
-  await cp(join(from, 'token-keys'), join(to, 'token-keys'), { recursive: true });
 }

@@ -8,6 +8,7 @@ import { Connection } from '../harness/connection.ts';
 import type { Answer } from '../harness/connection.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { startSharedCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
 import { callEtcd } from './gateway.ts';
 import type { Link } from './link.ts';
 
@@ -231,15 +232,4 @@ async function works(client: Connection): Promise<void> {
     assert.equal((await client.ask('GET', `${collection}/${body.metadata.name}`)).status, 200);
     assert.equal((await client.ask('GET', '/readyz')).status, 200);
   });
-}
-
-async function eventually(check: () => Promise<void>): Promise<void> {
-  for (const deadline = Date.now() + 60_000; ; await delay(50)) {
-    try {
-      await check();
-      return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
 }

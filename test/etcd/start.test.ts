@@ -172,7 +172,7 @@ suite('starts with etcd', { skip }, () => {
     const unrelated = await refused(...shared);
     assert.match(
       unrelated.line,
-      /belongs to a cluster "fairlead" with another certificate authority: copy the folders pki and/,
+      /belongs to a cluster "fairlead" with another certificate authority: copy the folder pki from/,
     );
     assert.deepEqual([renamed.code, unrelated.code], [1, 1]);
     assert.equal(await revisionOf(), before);

@@ -26,11 +26,14 @@ export const isLarge = ({ writes }: Queued): boolean => operationsOf(writes) > m
 
 const operationsOf = (writes: readonly Write[]): number => writes.length + 1; // perhaps with a marker
 
-/** Removes the commits of the next batch from a queue: none share a key, since all check the state before the batch. */
+/**
+ * Removes the commits of the next batch from a queue: none writes a key of another, since all check the state before the
+ * batch. Several may check a key that none writes, such as their namespace.
+ */
 export function takeBatch<T extends Queued>(queue: T[]): T[] {
   const batch: T[] = [];
   const left: T[] = [];
-  const keys = new Set<string>();
+  const [written, checked] = [new Set<string>(), new Set<string>()];
   let [largest, bytes] = [0, 0];
   for (const queued of queue) {
     const operations = operationsOf(queued.writes);
@@ -39,9 +42,10 @@ export function takeBatch<T extends Queued>(queue: T[]): T[] {
       (batch.length === maxCommits ||
         bytes + queued.bytes > maxBytes ||
         batch.length + 2 + Math.max(largest, operations) > maxOperations);
-    const isFree = !isFull && queued.writes.every(({ key }) => !keys.has(key));
+    const isFree =
+      !isFull && queued.writes.every(({ key, isCheck = false }) => !written.has(key) && (isCheck || !checked.has(key)));
     // A later commit of the same key must not overtake one that waits.
-    for (const { key } of queued.writes) keys.add(key);
+    for (const { key, isCheck = false } of queued.writes) (isCheck ? checked : written).add(key);
     if (!isFree) {
       left.push(queued);
       continue;

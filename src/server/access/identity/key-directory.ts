@@ -17,9 +17,9 @@ export interface KeyDirectoryOptions {
 }
 
 /** The time after which a new key replaces the signing one. */
-const signingMs = 90 * 24 * 60 * 60_000;
+export const signingMs = 90 * 24 * 60 * 60_000;
 /** The allowed clock skew between servers. */
-const skewMs = 60_000;
+export const skewMs = 60_000;
 /** A second change within this time may have the same time stamp. */
 const settledMs = 1000;
 
@@ -97,6 +97,10 @@ class KeyDirectory implements TokenKeys {
     if (running !== undefined) await running;
     this.#refreshing ??= this.#readSafely().finally(() => (this.#refreshing = undefined));
     await this.#refreshing;
+  }
+
+  [Symbol.dispose](): void {
+    // nothing is open between calls
   }
 
   /** Keeps the loaded keys if the directory cannot be read. */

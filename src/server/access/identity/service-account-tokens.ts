@@ -165,12 +165,12 @@ export class ServiceAccountTokens {
     return known;
   }
 
-  /** Another server over the same directory may have created a key that is not loaded yet. */
+  /** Another server may have created a key that is not loaded yet. */
   async #findKey(kid: string): Promise<ReturnType<TokenKeys['get']>> {
     const { keys } = this.#options;
     const key = keys.get(kid);
     if (key !== undefined) return key;
-    await keys.refresh();
+    await keys.refresh(kid);
     return keys.get(kid);
   }
 

@@ -1,26 +1,33 @@
 import type { KeyObject } from 'node:crypto';
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 
-/** A current or former signing key of service account tokens. */
-export interface TokenKey {
+/** A key that verifies service account tokens. */
+export interface VerificationKey {
   /** The key ID in token headers: the digest of the public key, as in Kubernetes. */
   readonly kid: string;
   /** The creation time in milliseconds since the epoch. */
   readonly created: number;
-  readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
+/** A current or former signing key of service account tokens. */
+export interface TokenKey extends VerificationKey {
+  readonly privateKey: KeyObject;
+}
+
 /** The keys of one cluster. Keys in memory may be outdated; `refresh` reloads them. */
-export interface TokenKeys {
+export interface TokenKeys extends Disposable {
   /** Returns a loaded key. */
-  get(kid: string): TokenKey | undefined;
+  get(kid: string): VerificationKey | undefined;
   /** All keys that verify tokens, newest first. */
-  all(): readonly TokenKey[];
-  /** The newest key, which signs. */
+  all(): readonly VerificationKey[];
+  /** The newest key of this server, which signs. */
   signing(): Promise<TokenKey>;
-  /** Loads added keys and drops removed ones. Cheap without changes; never rejects. */
-  refresh(): Promise<void>;
+  /**
+   * Loads added keys and drops removed ones. Cheap without changes; never rejects. `kid` is a key that is not loaded, and
+   * which another server may just have created.
+   */
+  refresh(kid?: string): Promise<void>;
 }
 
 /** The maximum lifetime of a token. A key verifies for that long after it stops signing. */
@@ -42,9 +49,14 @@ export function readTokenKey(pem: string, created: number): TokenKey | undefined
   }
   if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined;
   const publicKey = createPublicKey(privateKey);
-  const der = publicKey.export({ type: 'spki', format: 'der' });
-  return { kid: createHash('sha256').update(der).digest('base64url'), created, privateKey, publicKey };
+  return { kid: keyIdOf(publicKey), created, privateKey, publicKey };
 }
+
+/** The key ID of a public key. */
+export const keyIdOf = (publicKey: KeyObject): string =>
+  createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64url');
 
 /** Keys in memory, for tests and memory stores. */
 export function memoryTokenKeys(clock: () => number): TokenKeys {
@@ -55,6 +67,7 @@ export function memoryTokenKeys(clock: () => number): TokenKeys {
     all: () => [only()],
     signing: async () => only(),
     refresh: async () => undefined,
+    [Symbol.dispose]: () => undefined,
   };
 }
 

@@ -48,6 +48,10 @@ export class TestKeys implements TokenKeys {
     this.refreshes++;
     this.#known = [...this.files];
   }
+
+  [Symbol.dispose](): void {
+    this.#known = [];
+  }
 }
 
 export interface TokenWorld {

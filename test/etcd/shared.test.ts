@@ -1,0 +1,163 @@
+// What several servers over one etcd must agree on, though none knows of the others.
+
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { etcdRevisionOf } from '../../src/store/etcd/values.ts';
+import type { Answer } from '../harness/connection.ts';
+import { Connection } from '../harness/connection.ts';
+import { unlessInstalled } from '../harness/needs.ts';
+import type { SharedCluster } from './cluster.ts';
+import { startSharedCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+
+const nodePorts = 40;
+
+suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
+  const stack = new AsyncDisposableStack();
+  let cluster: SharedCluster;
+  let clients: readonly Connection[];
+  before(async () => {
+    const flags = ['--service-node-port-range', `30000+${nodePorts - 1}`, '--advertise-address', '127.0.0.1'];
+    cluster = stack.use(await startSharedCluster({ members: 1, servers: 3, flags }));
+    clients = cluster.servers.map(({ port }) => stack.use(new Connection(port, cluster.credentials)));
+  });
+  after(() => stack.disposeAsync());
+
+  /** A client of the server with this number, counted round. */
+  const client = (index: number): Connection => clients[index % clients.length] ?? assert.fail('no server');
+  /** Sends requests at the same time, each to the next server. */
+  const all = (
+    count: number,
+    ask: (client: Connection, index: number) => Promise<Answer>,
+  ): Promise<readonly Answer[]> => Promise.all(Array.from({ length: count }, (_, index) => ask(client(index), index)));
+  const createNamespace = async (name: string): Promise<void> => {
+    assert.equal((await client(0).ask('POST', '/api/v1/namespaces', { metadata: { name } })).status, 201);
+  };
+
+  test('the Service `kubernetes` has all of them as endpoints', async () => {
+    await eventually(async () => {
+      const { body } = await client(1).ask('GET', '/api/v1/namespaces/default/endpoints/kubernetes');
+      const ports = (body.subsets as readonly { readonly ports: readonly { readonly port: number }[] }[]).flatMap(
+        (subset) => subset.ports.map(({ port }) => port),
+      );
+      assert.deepEqual(new Set(ports), new Set(cluster.servers.map(({ port }) => port)));
+    });
+  });
+
+  test('no cluster IP and no node port is allocated twice, and all node ports can be', async () => {
+    await createNamespace('ports');
+    const path = '/api/v1/namespaces/ports/services';
+    const answers = await all(nodePorts + 12, (each, index) =>
+      each.ask('POST', path, { metadata: { name: `s${index}` }, spec: { type: 'NodePort', ports: [{ port: 80 }] } }),
+    );
+    const created = answers.filter(({ status }) => status === 201).map(({ body }) => body.spec);
+    assert.equal(new Set(created.map(({ clusterIP }) => clusterIP)).size, created.length);
+    const ports = new Set(created.map(({ ports: [{ nodePort }] }) => nodePort));
+    assert.equal(ports.size, created.length);
+    assert.equal(created.length, nodePorts);
+    for (const { status, body } of answers) {
+      if (status !== 201) assert.match(body.message, /range is full/);
+    }
+  });
+
+  test('a quota holds for the requests of all together', async () => {
+    await createNamespace('quota');
+    const quota = { metadata: { name: 'few' }, spec: { hard: { 'count/configmaps': '10' } } };
+    assert.equal((await client(0).ask('POST', '/api/v1/namespaces/quota/resourcequotas', quota)).status, 201);
+    for (let index = 0; index < 3; index++) {
+      // From here on this server enforces it.
+      await eventually(async () => {
+        const { body } = await client(index).ask('GET', '/api/v1/namespaces/quota/resourcequotas/few');
+        assert.equal(body.status?.hard?.['count/configmaps'], '10');
+      });
+    }
+    const answers = await all(40, (each, index) =>
+      each.ask('POST', '/api/v1/namespaces/quota/configmaps', { metadata: { name: `c${index}` } }),
+    );
+    const { body } = await client(2).ask('GET', '/api/v1/namespaces/quota/configmaps');
+    // `kube-root-ca.crt` counts too.
+    assert.equal(body.items.length, 10);
+    for (const { status, body: refused } of answers) {
+      if (status !== 201) assert.match(`${status} ${refused.message}`, /^403 .*exceeded quota: few|^409 /);
+    }
+  });
+
+  test('nothing is created in a namespace after another server has deleted it', async () => {
+    for (let round = 0; round < 5; round++) {
+      const name = `gone-${round}`;
+      await createNamespace(name);
+      const creates = all(30, async (each, index) => {
+        await delay(Math.random() * 30);
+        return each.ask('POST', `/api/v1/namespaces/${name}/configmaps`, { metadata: { name: `c${index}` } });
+      });
+      await delay(10);
+      assert.ok((await client(round).ask('DELETE', `/api/v1/namespaces/${name}`)).status < 300);
+      for (const { status } of await creates) assert.match(`${status}`, /^(?:201|403|404|409)$/);
+      await eventually(async () => {
+        assert.equal((await client(round + 1).ask('GET', `/api/v1/namespaces/${name}`)).status, 404);
+      });
+      const { body } = await client(round + 2).ask('GET', '/api/v1/configmaps');
+      const left = (body.items as readonly { readonly metadata: { readonly namespace: string } }[]).filter(
+        ({ metadata }) => metadata.namespace === name,
+      );
+      assert.deepEqual(left, []);
+    }
+  });
+
+  test('a service account token of one server is valid on the others at once', async () => {
+    const path = '/api/v1/namespaces/default/serviceaccounts/default/token';
+    for (let index = 0; index < 3; index++) {
+      const { status, body } = await client(index).ask('POST', path, { spec: {} });
+      assert.equal(status, 201);
+      for (const other of clients) {
+        const review = { spec: { token: body.status.token } };
+        const { body: reviewed } = await other.ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', review);
+        assert.equal(reviewed.status.user?.username, 'system:serviceaccount:default:default');
+      }
+    }
+  });
+
+  test('a write of one server is read from the others at once', async () => {
+    for (let index = 0; index < 30; index++) {
+      const path = '/api/v1/namespaces/default/configmaps';
+      const { body } = await client(index).ask('POST', path, { metadata: { generateName: 'read-' } });
+      const { name } = body.metadata;
+      const [get, list] = await Promise.all([
+        client(index + 1).ask('GET', `${path}/${name}`),
+        client(index + 2).ask('GET', `${path}?fieldSelector=metadata.name=${name}`),
+      ]);
+      assert.equal(get.status, 200);
+      assert.equal(list.body.items.length, 1);
+    }
+  });
+
+  test('a watch that resumes between two events of one revision of etcd delivers the second', async () => {
+    await createNamespace('batch');
+    const path = '/api/v1/namespaces/batch/configmaps';
+    const answers = await Promise.all(
+      Array.from({ length: 48 }, (_, index) => client(0).ask('POST', path, { metadata: { name: `b${index}` } })),
+    );
+    const revisions = answers.map(({ body }) => Number(body.metadata.resourceVersion)).toSorted((a, b) => a - b);
+    assert.equal(new Set(revisions).size, revisions.length);
+    const shared = revisions.filter(
+      (each, index) => etcdRevisionOf(each) === etcdRevisionOf(revisions[index + 1] ?? 0),
+    );
+    assert.ok(shared.length > 0, 'some events have a revision of etcd in common');
+    const last = revisions.at(-1) ?? 0;
+    for (const from of shared) {
+      const seen: number[] = [];
+      const watch = client(1).watch(`${path}?watch=1&resourceVersion=${from}`, ({ object }) => {
+        seen.push(Number(object.metadata.resourceVersion));
+      });
+      await eventually(async () => assert.ok(seen.includes(last)));
+      watch.close();
+      const expected = revisions.filter((each) => each > from);
+      assert.deepEqual(
+        seen.filter((each) => each <= last),
+        expected,
+      );
+    }
+  });
+});
