@@ -115,7 +115,7 @@ describe('dashboards and alerts', () => {
   }
 
   test('every component has a dashboard and alerts', () => {
-    const parts = ['components', 'server', 'dns', 'proxy', 'controllers', 'loadbalancer', 'multicluster'];
+    const parts = ['components', 'server', 'dns', 'proxy', 'controllers', 'loadbalancer', 'multicluster', 'publisher'];
     assert.deepEqual(
       Array.from(dashboardFiles.keys(), (path) => /(\w+)\.json$/.exec(path)?.[1]),
       parts,

@@ -8,6 +8,7 @@ import type { InformerOptions } from './informer.ts';
 import { Informer } from './informer.ts';
 import type { OptionalInformerOptions } from './optional-informer.ts';
 import { OptionalInformer } from './optional-informer.ts';
+import { hasStatusCode } from './transport.ts';
 import { WatchErrors } from './watch-errors.ts';
 
 export interface InformersOptions {
@@ -18,6 +19,14 @@ export interface InformersOptions {
 
 /** An Informer or an OptionalInformer. */
 export type AnyInformer = Pick<Informer<ApiObject>, 'run'>;
+
+interface ServedInformerOptions<T extends ApiObject, Index extends string> extends Omit<
+  InformerOptions<T, Index>,
+  'clock' | 'onBegin' | 'onError'
+> {
+  /** Called when the server no longer serves the kind. */
+  readonly onNotFound?: () => void;
+}
 
 interface Entry {
   readonly plural: string;
@@ -48,14 +57,17 @@ export class Informers {
   /** Creates an informer of a kind that every server serves. */
   of<T extends ApiObject, Index extends string = never>(
     kind: Kind<T>,
-    options: Omit<InformerOptions<T, Index>, 'clock' | 'onBegin' | 'onError'> = {},
+    { onNotFound, ...options }: ServedInformerOptions<T, Index> = {},
   ): Informer<T, Index> {
     const watch = watchOf(kind.plural);
     const informer = new Informer<T, Index>(this.#options.client, kind, {
       withoutManagedFields: true,
       ...options,
       clock: this.#clock,
-      onError: (error) => this.#errors.failed(watch, error),
+      onError: (error) => {
+        if (hasStatusCode(error, 404)) onNotFound?.();
+        this.#errors.failed(watch, error);
+      },
       onBegin: () => this.#errors.recovered(watch),
     });
     return this.#add(informer, kind.plural, (signal) => informer.synced(signal));

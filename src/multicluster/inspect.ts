@@ -3,7 +3,8 @@
 export type { Explanation } from './explain/explain.ts';
 export { explain, explanationText } from './explain/explain.ts';
 export { waitingSince } from './explain/lag.ts';
-export { installDefinitions, skewText, slowness } from './explain/member-problem.ts';
+export { skewText, slowness } from './explain/member-problem.ts';
+export { installDefinitions } from './member/unreadable.ts';
 export { planText, vainReason } from './explain/plan.ts';
 export { planChange } from './explain/plan-change.ts';
 export type { Snapshot } from './explain/snapshot.ts';

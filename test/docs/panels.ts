@@ -353,6 +353,43 @@ const multicluster: Dashboard = {
   ],
 };
 
+const publisher: Dashboard = {
+  title: 'Publisher',
+  metric: 'external_dns_controller_last_sync_timestamp_seconds',
+  panels: [
+    one(
+      'Time since the last successful sync',
+      's',
+      ['time() - max by (instance) (external_dns_controller_last_sync_timestamp_seconds{$s})', '{{instance}}'],
+      'It grows while a DNS server rejects updates or does not answer.',
+    ),
+    {
+      title: 'Errors',
+      unit: 'ops',
+      queries: [
+        { expr: 'sum(rate(external_dns_registry_errors_total{$s}[$r]))', legend: 'DNS servers' },
+        { expr: 'sum(rate(external_dns_source_errors_total{$s}[$r]))', legend: 'API server' },
+      ],
+    },
+    one('Changed names', 'ops', [
+      'sum by (zone, change) (rate(fairlead_publisher_changes_total{$s}[$r]))',
+      '{{zone}} {{change}}',
+    ]),
+    one('DNS messages', 'ops', [
+      'sum by (instance) (rate(fairlead_publisher_dns_messages_total{$s}[$r]))',
+      '{{instance}}',
+    ]),
+    one('Records of Services', 'short', ['max by (record_type) (external_dns_source_records{$s})', '{{record_type}}']),
+    one(
+      'Records of other owners',
+      'short',
+      ['max by (record_type) (external_dns_registry_skipped_records_owner_mismatch_per_sync{$s})', '{{record_type}}'],
+      'Names that Services ask for, which another owner has in the zone: they are not changed.',
+    ),
+    one('Rejected records', 'short', ['max by (instance) (external_dns_source_invalid_endpoints{$s})', '{{instance}}']),
+  ],
+};
+
 /** Name of the file → the dashboard. */
 export const dashboards: Readonly<Record<string, Dashboard>> = {
   components: overview,
@@ -362,4 +399,5 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
   controllers,
   loadbalancer,
   multicluster,
+  publisher,
 };

@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 
+import { clusterIdProperty, clusterPropertyKind } from '../../src/api/kinds/about/clusterproperty/kind.ts';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
+import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
+import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { failure } from '../../src/api/errors.ts';
 import { list } from '../../src/cli/mcs/membership.ts';
 import { showWhy } from '../../src/cli/mcs/show.ts';
@@ -37,6 +41,71 @@ test('list and status name the CRDs that a member lacks, and the command that in
   assert.equal(status.lines.at(-1), problem);
   const { part } = join(clusters, stack);
   await until('the controller reports it too', () => part.problems().includes(problem));
+});
+
+test('a member whose CRDs are deleted is reported at once, and is read again when they are back', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  const { part, metrics } = join(clusters, stack);
+  await part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  const exported = async (): Promise<string | undefined> =>
+    (await east.client.find(superclusterExportKind, { namespace: 'shop', name: 'web' }))?.status?.conditions?.find(
+      ({ type }) => type === 'Exported',
+    )?.message;
+  await until('it is exported', async () => (await exported()) === 'all clusters have the service');
+  west.fault = ({ path }) => {
+    if (path.startsWith('/apis/multicluster')) throw failure({ code: 404, reason: 'NotFound', message: 'not found' });
+  };
+  west.breakConnections();
+  const problem = /^cluster west serves neither kind of ServiceExport: install the CRDs there with /;
+  const connected = async (): Promise<number | undefined> =>
+    (await metrics.getSingleMetric('fairlead_multicluster_member_connected')?.get())?.values.find(
+      ({ labels }) => labels['cluster'] === 'west',
+    )?.value;
+  await until('the controller reports it', () => part.problems().some((each) => problem.test(each)));
+  await until('the metric has changed', async () => (await connected()) === 0);
+  await until('the export reports it', async () => problem.test((await exported()) ?? ''));
+  west.reconnect();
+  await until('it is read again', () => part.problems().length === 0);
+  await until('the export is complete again', async () => (await exported()) === 'all clusters have the service');
+  assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
+});
+
+test('a member that answers slowly is read to the end', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [, west] = clusters;
+  assert.ok(west);
+  west.fault = ({ path }) => delay(path.endsWith('/kube-system') ? 2100 : 1500);
+  const { list: listed } = await inspect(clusters.map(entryOf));
+  assert.match(listed.lines.at(-1) ?? '', /^west {2}slow +cluster west answers slowly: the last probe took \d+\.\d s$/);
+});
+
+test('a cluster that has another id itself is rejected, and the exports of others name it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  await west.client.create(clusterPropertyKind, { metadata: { name: clusterIdProperty }, spec: { value: 'other' } });
+  const { part } = join(clusters, stack);
+  await part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('the export names it', async () => {
+    const found = await east.client.find(serviceExportKind, { namespace: 'shop', name: 'web' });
+    const ready = found?.status?.conditions?.find(({ type }) => type === 'Ready');
+    return ready?.message?.endsWith('except west, which the controller rejects (see `fairlead mcs list`)') === true;
+  });
+  const { list: listed, status } = await inspect(clusters.map(entryOf));
+  const reason =
+    /cluster west has the id other \(ClusterProperty cluster\.clusterset\.k8s\.io\): join it under that id/;
+  assert.match(listed.lines.at(-1) ?? '', /^west {2}rejected /);
+  assert.match(listed.lines.at(-1) ?? '', reason);
+  assert.match(status.lines.at(-1) ?? '', reason);
 });
 
 test('list rejects one cluster under two ids', async () => {

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installDefinitions, skewText, slowness } from './member-problem.ts';
+import { skewText, slowness } from './member-problem.ts';
 
 test('slowness names a slow cluster and the time of its last probe', () => {
   const probe = { isSlow: true, latencyMs: 7240 };
   assert.equal(slowness({ id: 'west', probe }), 'cluster west answers slowly: the last probe took 7.2 s');
   assert.equal(slowness({ id: 'west', probe: { ...probe, isSlow: false } }), undefined);
-});
-
-test('installDefinitions names the context if there is one', () => {
-  assert.equal(installDefinitions(), 'kubectl apply -f examples/multicluster/definitions.yaml');
-  assert.equal(installDefinitions('west'), 'kubectl --context west apply -f examples/multicluster/definitions.yaml');
 });
 
 test('skewText names the direction of the skew', () => {

@@ -1,9 +1,6 @@
 // Why a member is not read or written, for /readyz and `fairlead mcs`.
 import type { Member } from '../member/member.ts';
-
-/** Installs the CRDs in a cluster. */
-export const installDefinitions = (context?: string): string =>
-  `kubectl ${context === undefined ? '' : `--context ${context} `}apply -f examples/multicluster/definitions.yaml`;
+import { unreadableReason } from '../member/unreadable.ts';
 
 /** Why a member is not ready, as a sentence; undefined: it is ready. */
 export function memberProblem({ id, isReady, probe, caches }: Member): string | undefined {
@@ -12,18 +9,13 @@ export function memberProblem({ id, isReady, probe, caches }: Member): string | 
   if (probe.state !== 'alive') {
     return `cluster ${id} does not answer${probe.error instanceof Error ? `: ${probe.error.message}` : ''}`;
   }
-  if (caches.excess !== undefined) {
-    return `cluster ${id} is not read: ${caches.excess.message}; raise the limit if the cluster is this large`;
-  }
-  if (lacksDefinitions({ caches })) {
-    return `cluster ${id} serves neither kind of ServiceExport: install the CRDs there with \`${installDefinitions()}\``;
-  }
-  return `cluster ${id} has not been read yet`;
+  const slow = slowness({ id, probe });
+  return (
+    unreadableReason({ id, caches }) ??
+    slow?.concat('; it has not been read yet') ??
+    `cluster ${id} has not been read yet`
+  );
 }
-
-/** Whether a member is known to serve neither shape of exports and imports. */
-export const lacksDefinitions = ({ caches }: Pick<Member, 'caches'>): boolean =>
-  !caches.serves('seed') && !caches.serves('current') && caches.isRead;
 
 /** The warning about a member that answers slowly; undefined: it does not. */
 export const slowness = ({

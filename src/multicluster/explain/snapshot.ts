@@ -2,7 +2,7 @@ import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Key } from '../../client/key.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import { leaseStates } from './lease-states.ts';
-import { lacksDefinitions, memberProblem } from './member-problem.ts';
+import { memberProblem } from './member-problem.ts';
 import type { LeaseState } from './why.ts';
 import { identityProblems } from '../guard/identity.ts';
 import { sourceOfLease, uidOfLease } from '../lease/lease.ts';
@@ -13,6 +13,7 @@ import type { SetRules } from '../guard/policy.ts';
 import { keysIn } from '../member/keys.ts';
 import { Member } from '../member/member.ts';
 import type { MemberEntry } from '../multicluster.ts';
+import { propertyProblem } from '../sync/membership.ts';
 import { desiredIn } from '../sync/import-reconciler.ts';
 import type { ServicesOptions } from '../sync/services.ts';
 import { Services } from '../sync/services.ts';
@@ -20,13 +21,24 @@ import { Services } from '../sync/services.ts';
 /** How long to wait without progress for members that answer to be read, as the controller does at its start. */
 const readMs = 5000;
 
+/** A member is read within this many times the latency of its last probe, or it makes no progress. */
+const answersPerStep = 3;
+
 const noListener = { source() {}, target() {}, namespace() {}, state() {} };
 
 /** The controller's settings, which are not stored in the clusters. */
 export type ControllerOptions = Pick<ServicesOptions, 'seedPolicy' | 'deniedNamespaces'>;
 
-/** The leases of sources in each member that is ready and whose leases can be read. */
-type Leases = ReadonlyMap<Member, readonly Lease[]>;
+/** What was read in addition of each member that is ready. */
+type Facts = ReadonlyMap<
+  Member,
+  {
+    /** The leases of sources. */
+    readonly leases: readonly Lease[];
+    /** Why the cluster cannot take part under its id. */
+    readonly propertyProblem: string | undefined;
+  }
+>;
 
 /** A read-only view of the clusters of a set, read as the controller reads them. */
 export class Snapshot implements AsyncDisposable {
@@ -34,14 +46,14 @@ export class Snapshot implements AsyncDisposable {
   readonly seedPolicy: SeedPolicy;
   /** Id → why the controller does not accept this member. */
   readonly rejected: ReadonlyMap<string, string>;
-  readonly #leases: Leases;
+  readonly #facts: Facts;
   readonly #services: Services;
 
-  constructor(members: readonly Member[], leases: Leases, { seedPolicy, deniedNamespaces }: ControllerOptions) {
+  constructor(members: readonly Member[], read: Facts, { seedPolicy, deniedNamespaces }: ControllerOptions) {
     this.members = members;
     this.seedPolicy = seedPolicy;
-    this.rejected = rejectedMembers(members, leases);
-    this.#leases = leases;
+    this.rejected = rejectedMembers(members, read);
+    this.#facts = read;
     const accepted = members.filter(({ id }) => !this.rejected.has(id));
     this.#services = new Services({
       members: () => accepted,
@@ -65,7 +77,7 @@ export class Snapshot implements AsyncDisposable {
 
   /** Source → the state of its lease in a member; empty if the leases cannot be read. */
   leaseStates(member: Member): ReadonlyMap<string, LeaseState> {
-    return leaseStates(this.#leases.get(member) ?? [], Date.now());
+    return leaseStates(this.#facts.get(member)?.leases ?? [], Date.now());
   }
 
   /** What holds for every member. */
@@ -105,16 +117,25 @@ export class Snapshot implements AsyncDisposable {
   }
 }
 
-/** Members that the controller rejects: of two under one cluster the second, and a cluster that replaced another one. */
-function rejectedMembers(members: readonly Member[], leases: Leases): ReadonlyMap<string, string> {
+/**
+ * Members that the controller rejects: of two under one cluster the second, a cluster that replaced another one, and a
+ * cluster that has another id itself.
+ */
+function rejectedMembers(members: readonly Member[], read: Facts): ReadonlyMap<string, string> {
   const uids = new Map(members.map(({ id, probe }) => [id, probe.uid]));
   const known = new Map<string, string>();
-  for (const lease of [...leases.values()].flat()) {
+  for (const lease of [...read.values()].flatMap(({ leases }) => leases)) {
     const [source = '', uid] = [sourceOfLease(lease), uidOfLease(lease)];
     if (uid !== undefined && uids.get(source) !== uid) known.set(source, uid);
   }
   const facts = Array.from(uids, ([id, uid]) => ({ id, uid }));
-  return new Map(identityProblems(facts, known).map(({ id, message }) => [id, message]));
+  return new Map([
+    ...members.flatMap((member): [string, string][] => {
+      const problem = read.get(member)?.propertyProblem;
+      return problem === undefined ? [] : [[member.id, problem]];
+    }),
+    ...identityProblems(facts, known).map(({ id, message }): [string, string] => [id, message]),
+  ]);
 }
 
 /** Reads the members, and waits for each as long as the controller does. Calls `onWait` when that takes long. */
@@ -134,20 +155,26 @@ export async function takeSnapshot(
   } of members) {
     vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
   }
-  const leases = await Promise.all(
-    members.filter(({ isReady }) => isReady).map(async (member) => [member, await readLeases(member)] as const),
+  const ready = members.filter(({ isReady }) => isReady);
+  const facts = await Promise.all(
+    ready.map(async (member) => {
+      const [leases, problem] = await Promise.all([readLeases(member), readPropertyProblem(member)]);
+      return [member, { leases, propertyProblem: problem }] as const;
+    }),
   );
-  return new Snapshot(members, new Map(leases), options);
+  return new Snapshot(members, new Map(facts), options);
 }
 
 /** Resolves when every member is read, does not answer for a lease duration, or makes no progress after its answer. */
 async function allRead(members: readonly Member[], onWait: (ids: readonly string[]) => void): Promise<void> {
   let [before, hasReported] = ['', false];
   for (let end = systemClock.elapsed() + readMs; ;) {
-    const pending = members.filter((member) => !member.isSettled && !lacksDefinitions(member));
+    const pending = members.filter((member) => !member.isSettled && !member.caches.lacksKinds);
     if (pending.length === 0) return;
-    const progress = pending.map(({ id, probe }) => `${id} ${probe.state}`).join();
-    if (progress !== before) end = systemClock.elapsed() + readMs;
+    const progress = pending.map(({ id, probe, caches }) => `${id} ${probe.state} ${caches.progress}`).join();
+    // A slow member makes progress with each answer.
+    const slowestMs = Math.max(0, ...pending.map(({ probe }) => probe.latencyMs));
+    if (progress !== before) end = systemClock.elapsed() + Math.max(readMs, answersPerStep * slowestMs);
     before = progress;
     if (systemClock.elapsed() >= end) {
       // A member that has not answered its first probe is waited for until the probe fails.
@@ -161,5 +188,9 @@ async function allRead(members: readonly Member[], onWait: (ids: readonly string
 
 /** The leases of sources in a member; none if they may not be read. */
 const readLeases = (member: Member): Promise<readonly Lease[]> => leasesIn(member, never).catch(() => []);
+
+/** Undefined also if ClusterProperties may not be read. */
+const readPropertyProblem = (member: Member): Promise<string | undefined> =>
+  member.withTimeout(never, (deadline) => propertyProblem(member, deadline)).catch(() => undefined);
 
 const never = new AbortController().signal;

@@ -1,4 +1,3 @@
-import { hasStatusCode } from '../../client/transport.ts';
 import { importKeysOf, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
@@ -28,6 +27,7 @@ import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
+import { hasStatusCode } from '../../client/transport.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { ImportFields, Shape } from '../record.ts';
 import { importFieldsOf } from './import-fields.ts';
@@ -69,8 +69,10 @@ export function servedAs(kind: Kind, { exports, imports }: CurrentKinds): Kind {
 /** Indexes of slices: by exported Service, by import, by source cluster. */
 type SliceIndex = 'service' | 'import' | 'source';
 
-/** Whether a member serves the kinds of a shape; `unknown` until it has answered. */
-type Serving = 'unknown' | 'served' | 'absent';
+/** Whether a member serves the kinds of a shape; `unknown` until it has answered. `deleted`: it did, and its caches are kept. */
+type Serving = 'unknown' | 'served' | 'absent' | 'deleted';
+
+const isMissing = (serving: Serving): boolean => serving === 'absent' || serving === 'deleted';
 
 /** Intervals of discovery. A shape may be installed later or in another version; a member without any is likely misconfigured. */
 const discoveryMs = { unserved: 1000, normal: 30_000 };
@@ -89,6 +91,8 @@ export class MemberCaches {
   readonly #options: CachesOptions;
   readonly #informers: Informers;
   readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
+  /** Ends the wait for the next discovery. */
+  readonly #wake: Record<Shape, AbortController> = { seed: new AbortController(), current: new AbortController() };
   #areRangesKnown = false;
   #currentKinds = newestKinds;
   #importFields: ImportFields = {};
@@ -98,9 +102,14 @@ export class MemberCaches {
     const informers = new Informers(options);
     this.#informers = informers;
     const limited = { budget: new ObjectBudget(options.limit), onExcess: options.onChange };
-    this.seedExports = informers.of(superclusterExportKind, limited);
+    /** The server may have lost the kinds of a shape: discovers them at once. */
+    const checked = (shape: Shape): { readonly onNotFound: () => void } => ({
+      onNotFound: () => this.#wake[shape].abort(),
+    });
+    this.seedExports = informers.of(superclusterExportKind, { ...limited, ...checked('seed') });
     this.currentExports = informers.of(newestKinds.exports, {
       ...limited,
+      ...checked('current'),
       servedAs: () => this.#currentKinds.exports,
     });
     this.importedServices = informers.of<ImportedService, 'source'>(importedServiceKind, {
@@ -147,8 +156,25 @@ export class MemberCaches {
    * accident must not look like deleted exports. A member that serves one shape has no exports of the other.
    */
   get isSynced(): boolean {
+    return !this.#lacksBoth && this.isRead;
+  }
+
+  /** Whether the server is known to serve neither shape. */
+  get lacksKinds(): boolean {
+    return this.#lacksBoth && this.isRead;
+  }
+
+  get #lacksBoth(): boolean {
     const { seed, current } = this.#serving;
-    return (seed !== 'absent' || current !== 'absent') && this.isRead;
+    return isMissing(seed) && isMissing(current);
+  }
+
+  /** Grows while the member is read for the first time. */
+  get progress(): number {
+    const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;
+    const read = [services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports];
+    const known = Object.values(this.#serving).filter((serving) => serving !== 'unknown');
+    return read.filter(({ hasSynced }) => hasSynced).length + known.length + (this.#areRangesKnown ? 1 : 0);
   }
 
   /** Whether everything that can exist has been read: of a shape that is not served nothing can exist. */
@@ -179,7 +205,7 @@ export class MemberCaches {
   }
 
   serves(shape: Shape): boolean {
-    return this.#serving[shape] === 'served';
+    return this.#serving[shape] === 'served' || this.#serving[shape] === 'deleted';
   }
 
   /** The version of the current shape that is read and written. */
@@ -197,29 +223,25 @@ export class MemberCaches {
     for (const cache of caches) void cache.synced().then(this.#options.onChange); // never rejects without a signal
   }
 
-  /** Runs discovery until a shape is served, starts its caches, and keeps following the version of the current shape. */
+  /**
+   * Starts the caches of a shape when it is served, and keeps following what is served: a member may be upgraded.
+   * Definitions that are deleted change nothing in the caches: their objects must not look deleted.
+   */
   async #followShape(shape: Shape, signal: AbortSignal): Promise<void> {
     const { clock, onChange } = this.#options;
+    const caches =
+      shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
     while (!signal.aborted) {
-      const served = await this.#discover(shape, signal);
-      if (served !== undefined) {
-        this.#serving[shape] = served;
-        onChange();
-      }
-      if (this.#serving[shape] === 'served') break;
-      const isNormal = this.#serving[shape] === 'absent' && Object.values(this.#serving).includes('served');
-      await sleep(clock, isNormal ? discoveryMs.normal : discoveryMs.unserved, signal);
-    }
-    if (signal.aborted) return;
-    if (shape === 'seed') {
-      this.#start(this.seedExports, this.importedServices);
-      return;
-    }
-    this.#start(this.currentExports, this.serviceImports);
-    // A member may be upgraded. Definitions that are deleted change nothing: the caches stay as they are.
-    while (!signal.aborted) {
-      await sleep(clock, discoveryMs.normal, signal);
-      if (!signal.aborted) await this.#discover('current', signal);
+      this.#wake[shape] = new AbortController();
+      const found = await this.#discover(shape, signal);
+      const before = this.#serving[shape];
+      const now = found === 'absent' && this.serves(shape) ? 'deleted' : (found ?? before);
+      this.#serving[shape] = now;
+      if (now === 'served' && before !== 'served') this.#start(...caches);
+      if (now !== before) onChange();
+      const isNormal = now !== 'unknown' && Object.values(this.#serving).includes('served');
+      const wake = AbortSignal.any([signal, this.#wake[shape].signal]);
+      await sleep(clock, isNormal ? discoveryMs.normal : discoveryMs.unserved, wake);
     }
   }
 

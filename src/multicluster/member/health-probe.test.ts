@@ -128,6 +128,14 @@ for (const [what, answersFirst] of [
   });
 }
 
+test('reports answers that take more than two seconds as slow, however rare probes are', async () => {
+  const server: Pick<Transport, 'request'> = { request: (call) => slow(clock, call) };
+  await using probed = probing(server, probeTimesOf(40_000));
+  const { clock, probe } = probed;
+  await clock.advance(5000);
+  assert.deepEqual([probe.state, probe.latencyMs, probe.isSlow], ['alive', 3000, true]);
+});
+
 test('reports a lost server that answers slowly as alive', async () => {
   const server: Pick<Transport, 'request'> = { request: async () => answer };
   await using probed = probing(server, probeTimesOf(6000));

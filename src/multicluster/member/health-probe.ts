@@ -31,6 +31,9 @@ const mostConcurrent = 4;
 /** A probe may take this many times as long as the last one before the server counts as silent. */
 const slowdownFactor = 2;
 
+/** A server is slow if a probe takes longer than this, or than the interval of probes. */
+const slowLimitMs = 2000;
+
 /** Clock skew that is reported. */
 const skewLimitMs = 5000;
 
@@ -70,9 +73,9 @@ export class HealthProbe {
     return this.#latencyMs;
   }
 
-  /** It answers, but takes longer than the interval of probes. */
+  /** It answers, but so late that users notice. */
   get isSlow(): boolean {
-    return this.#state === 'alive' && this.#latencyMs > this.#options.renewMs;
+    return this.#state === 'alive' && this.#latencyMs > Math.min(slowLimitMs, this.#options.renewMs);
   }
 
   /** How far the clock of the server is ahead of the local clock, to within a second; undefined: unknown. */

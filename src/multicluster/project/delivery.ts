@@ -30,6 +30,14 @@ export const skippedIn = (cluster: string, namespace: string): Delivery => ({
   refusal: namespaceAbsent(cluster, namespace),
 });
 
+/** Nothing is imported into a cluster that the set does not accept, which does not keep the export from being complete. */
+export const rejectedIn = (cluster: string, message: string): Delivery => ({
+  cluster,
+  state: 'acknowledged',
+  hasAddress: true,
+  refusal: { reason: 'Rejected', message },
+});
+
 /** Why a service is not imported into a cluster without its namespace. */
 export const namespaceAbsent = (cluster: string, namespace: string): Refusal => ({
   reason: 'NamespaceAbsent',

@@ -70,6 +70,8 @@ export interface Refusal {
     | 'NoAddress'
     | 'FamilyNotSupported'
     | 'KindNotServed'
+    /** The cluster does not take part in the set. */
+    | 'Rejected'
     /** An object of another owner has the name: see `Obstacle`. */
     | 'NameTaken';
   readonly message: string;

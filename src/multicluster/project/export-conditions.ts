@@ -14,7 +14,7 @@ export interface Delivery {
   readonly hasAddress: boolean;
   /** Why the member does not import it. */
   readonly refusal?: Refusal | undefined;
-  /** The error of repeatedly failing writes. */
+  /** The error of repeatedly failing writes, or why a member that answers cannot be read, as a sentence. */
   readonly error?: string | undefined;
 }
 
@@ -136,13 +136,20 @@ function ready(deliveries: readonly Delivery[]): PlannedCondition {
   return { type, status: 'True', reason: 'Exported', message: missing === '' ? message : `${message}; ${missing}` };
 }
 
-/** Appends the clusters that are skipped because they lack the namespace (MCS-109). */
+/** Appends the clusters that are skipped: those without the namespace (MCS-109), and those that are rejected. */
 function withSkipped(message: string, deliveries: readonly Delivery[]): string {
-  const skipped = deliveries
-    .filter(({ refusal }) => refusal?.reason === 'NamespaceAbsent')
-    .map(({ cluster }) => cluster);
-  if (skipped.length === 0) return message;
-  return `${message}, except ${clustersText(skipped)}, which ${skipped.length === 1 ? 'does' : 'do'} not have its namespace`;
+  const skipped = (reason: Refusal['reason']): readonly string[] =>
+    deliveries.filter(({ refusal }) => refusal?.reason === reason).map(({ cluster }) => cluster);
+  const [absent, rejected] = [skipped('NamespaceAbsent'), skipped('Rejected')];
+  const exceptions = [
+    ...(absent.length === 0
+      ? []
+      : [`${clustersText(absent)}, which ${absent.length === 1 ? 'does' : 'do'} not have its namespace`]),
+    ...(rejected.length === 0
+      ? []
+      : [`${clustersText(rejected)}, which the controller rejects (see \`fairlead mcs list\`)`]),
+  ];
+  return exceptions.length === 0 ? message : `${message}, except ${exceptions.join(', and ')}`;
 }
 
 /** The clusters without the service, and why; '' if all have it. */
@@ -151,11 +158,13 @@ function laggingText(deliveries: readonly Delivery[]): string {
     deliveries.filter(({ state }) => state === wanted).map(({ cluster }) => cluster);
   const failing = deliveries.filter(({ state, error }) => state === 'pending' && error !== undefined);
   const pending = inState('pending').filter((cluster) => failing.every((each) => each.cluster !== cluster));
-  const unreachable = inState('unreachable');
+  const unreachable = deliveries.filter(({ state }) => state === 'unreachable');
+  const silent = unreachable.filter(({ error }) => error === undefined).map(({ cluster }) => cluster);
   return [
     ...(pending.length > 0 ? [`not yet in ${listText(pending)}`] : []),
     ...failing.map(({ cluster, error }) => `cluster ${cluster} rejects the import: ${error}`),
-    ...(unreachable.length > 0 ? [`cannot reach ${listText(unreachable)}`] : []),
+    ...(silent.length > 0 ? [`cannot reach ${listText(silent)}`] : []),
+    ...unreachable.flatMap(({ error }) => error ?? []),
     ...deliveries
       .filter(({ state }) => state === 'refused')
       .map(({ cluster, refusal }) => refusal?.message ?? `refused by ${cluster}`),

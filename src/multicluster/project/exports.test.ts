@@ -6,7 +6,7 @@ import type { MergeOptions } from '../merge/merged.ts';
 import type { ClusterExport } from '../record.ts';
 import { currentExport, http, record, seedExport, web } from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
-import { skippedIn } from './delivery.ts';
+import { rejectedIn, skippedIn } from './delivery.ts';
 import type { Delivery } from './export-conditions.ts';
 import { exportConditions } from './export-conditions.ts';
 import type { Progress } from './exports.ts';
@@ -41,6 +41,24 @@ const rows: readonly Row[] = [
     seed: fine,
     current: fineNow,
     says: /have the service, except north and south, which do not have its namespace/,
+  },
+  {
+    name: 'MCS-20 a member that is rejected is named',
+    deliveries: [has('east'), skippedIn('north', 'shop'), rejectedIn('south', 'the cluster was replaced')],
+    seed: fine,
+    current: fineNow,
+    says: /except north, which does not have its namespace, and south, which the controller rejects \(see `fairlead mcs list`\)$/m,
+  },
+  {
+    name: 'MCS-23 a member that cannot be read is named with the reason, and delays no other',
+    deliveries: [
+      has('east'),
+      { cluster: 'north', state: 'unreachable', hasAddress: false },
+      { cluster: 'south', state: 'unreachable', hasAddress: false, error: 'cluster south serves neither kind' },
+    ],
+    seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
+    current: fineNow,
+    says: /cannot reach north; cluster south serves neither kind$/m,
   },
   {
     name: 'MCS-25 MCS-26 there is no Service',

@@ -2,7 +2,7 @@
 import { messageOf } from '../../api/error-message.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
-import { skippedIn } from '../project/delivery.ts';
+import { rejectedIn, skippedIn } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 
 /** The result of a reconcile that succeeded. */
@@ -80,6 +80,10 @@ export interface DeliveryTarget {
   /** Whether the member has the namespace of the service, or may have it. */
   readonly isConcerned: boolean;
   readonly connection: 'alive' | 'silent' | 'lost' | 'unknown';
+  /** Why the member does not take part in the set; undefined: it does. */
+  readonly rejection?: string | undefined;
+  /** Why the member cannot be read although it answers; undefined: it can. */
+  readonly unreadable?: string | undefined;
 }
 
 /** An export of a service, and the first version of the service with everything that is exported; 0: any. */
@@ -95,9 +99,10 @@ export interface DeliverySource {
  */
 export function deliveryIn(
   state: DeliveryState,
-  { cluster, isConcerned, connection }: DeliveryTarget,
+  { cluster, isConcerned, connection, rejection, unreadable }: DeliveryTarget,
   source: DeliverySource,
 ): Delivery {
+  if (rejection !== undefined) return rejectedIn(cluster, rejection);
   // A cluster without the namespace holds nothing, which is right (MCS-109), even if it was lost since.
   if (!isConcerned) return skippedIn(cluster, source.namespace);
   const { last } = state;
@@ -105,6 +110,7 @@ export function deliveryIn(
   // A member that is silent for a moment still has what was written.
   if (connection === 'lost' || (last === undefined && connection !== 'alive'))
     return { ...known, state: 'unreachable' };
+  if (unreadable !== undefined) return { ...known, state: 'unreachable', error: unreadable };
   if (state.phase === 'Failed') return { ...known, state: 'pending', error: state.error };
   if (last === undefined) return { ...known, state: 'pending' };
   const isOutdated = last.version < source.version || !last.clusters.includes(source.exporter);

@@ -7,6 +7,7 @@ import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
+import { unreadableReason } from '../member/unreadable.ts';
 import { holdsNothingOf } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Progress } from '../project/exports.ts';
@@ -19,6 +20,7 @@ import { isSettled } from './delivery-state.ts';
 import type { ImportOutcome } from './import-reconciler.ts';
 import { LagGrace } from './lag-grace.ts';
 import type { Membership } from './membership.ts';
+import { problemOf } from './membership.ts';
 import type { SyncMetrics } from './metrics.ts';
 import type { Services } from './services.ts';
 
@@ -107,10 +109,13 @@ export class ExportReconciler {
 
   #progress(member: Member, key: Key, isComplete: boolean): Progress {
     const { states, membership, clock } = this.#options;
-    const targets = this.#importers().map((each) => ({
-      cluster: each.id,
-      isConcerned: each.concerns(key),
-      connection: each.probe.state,
+    const staying = membership.all().filter((each) => each.member.options.isLeaving !== true);
+    const targets = staying.map((each) => ({
+      cluster: each.member.id,
+      isConcerned: each.member.concerns(key),
+      connection: each.member.probe.state,
+      rejection: problemOf(each),
+      unreadable: unreadableReason(each.member),
     }));
     const deliveries = states.deliveries(key, member.id, targets);
     return {

@@ -32,6 +32,7 @@ export interface Observed {
   /** See `problemOf`. */
   readonly problem: string | undefined;
   readonly isOverLimit: boolean;
+  readonly lacksKinds: boolean;
 }
 
 /** Why a member does not take part; undefined: it does. */
@@ -41,13 +42,14 @@ export const problemOf = ({ problems: { identity, property } }: Participant): st
 export const observedOf = (participant: Participant): Observed => {
   const { caches, probe, isReady } = participant.member;
   return {
-    shared: `${caches.isSynced} ${probe.state === 'lost'} ${problemOf(participant) ?? ''}`,
+    shared: `${caches.isSynced} ${caches.lacksKinds} ${probe.state === 'lost'} ${problemOf(participant) ?? ''}`,
     isReady,
     isSilent: probe.state === 'silent',
     isSlow: probe.isSlow,
     isSkewed: probe.isSkewed,
     problem: problemOf(participant),
     isOverLimit: caches.excess !== undefined,
+    lacksKinds: caches.lacksKinds,
   };
 };
 
@@ -90,6 +92,7 @@ export class Membership {
       isSkewed: false,
       problem: undefined,
       isOverLimit: false,
+      lacksKinds: false,
     };
     this.#participants.set(member.id, { member, adoption: 'Pending', problems: {}, observed });
     this.invalidate();
@@ -182,12 +185,22 @@ export async function announce({ member, problems }: Participant, setName: strin
   } else problems.property = await member.withTimeout(signal, (deadline) => writeProperties(member, setName, deadline));
 }
 
+/** Returns why the cluster cannot take part under its id: its own ClusterProperty names another one. */
+export async function propertyProblem(member: Member, signal: AbortSignal): Promise<string | undefined> {
+  const id = await propertyIn(member, clusterIdProperty, signal);
+  return id && idProblem(member, id);
+}
+
+const idProblem = (member: Member, { spec }: ClusterProperty): string | undefined =>
+  spec?.value === member.id
+    ? undefined
+    : `cluster ${member.id} has the id ${spec?.value ?? ''} (ClusterProperty ${clusterIdProperty}): join it under that id, or delete the property`;
+
 /** Returns why the cluster cannot take part under its id. A cluster whose server does not serve ClusterProperties can. */
 async function writeProperties(member: Member, setName: string, signal: AbortSignal): Promise<string | undefined> {
   const id = await propertyIn(member, clusterIdProperty, signal);
-  if (id !== undefined && id.spec?.value !== member.id) {
-    return `cluster ${member.id} has the id ${id.spec?.value ?? ''} (ClusterProperty ${clusterIdProperty}): join it under that id, or delete the property`;
-  }
+  const problem = id && idProblem(member, id);
+  if (problem !== undefined) return problem;
   try {
     if (id === undefined)
       await member.client.create(clusterPropertyKind, property(clusterIdProperty, member.id), { signal });

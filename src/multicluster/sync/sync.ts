@@ -9,6 +9,7 @@ import type { SeedPolicy } from '../merge/merged.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
+import { unreadableReason } from '../member/unreadable.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
 import { DeliveryStates } from './delivery-state.ts';
 import { ExportReconciler } from './export-reconciler.ts';
@@ -284,6 +285,9 @@ export class Sync {
     if (now.isOverLimit && !before.isOverLimit)
       log.error({ cluster: id, err: caches.excess }, 'cluster is over its limit and is not read');
     if (!now.isOverLimit && before.isOverLimit) log.warn({ cluster: id }, 'cluster is within its limit again');
+    if (now.lacksKinds && !before.lacksKinds)
+      log.error({ cluster: id, reason: unreadableReason(member) }, 'cluster lacks CRDs and is not read');
+    if (!now.lacksKinds && before.lacksKinds) log.warn({ cluster: id }, 'cluster has the CRDs');
     this.#metrics.connected.set({ cluster: id }, now.isReady ? 1 : 0);
     if (now.isReady && participant.adoption === 'Pending' && this.#term !== undefined)
       void this.#adopt(participant, this.#term); // handles its errors
