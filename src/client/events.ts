@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import { eventKind } from '../api/kinds/core/event/kind.ts';
@@ -18,8 +19,8 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Called for Events that could not be written; they are not retried. */
-  readonly onError?: (error: unknown) => void;
+  /** Logs Events that could not be written; they are not retried. */
+  readonly log: Pick<Logger, 'debug'>;
 }
 
 interface Pending {
@@ -71,7 +72,8 @@ export class EventRecorder {
       try {
         await this.#write(key, pending);
       } catch (error) {
-        this.#options.onError?.(error);
+        const { log, component } = this.#options;
+        log.debug({ component, err: error }, 'could not write an Event');
       }
     }
     this.#writing = undefined;

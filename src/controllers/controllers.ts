@@ -103,8 +103,7 @@ class Controllers {
     const known = this.#recorders.get(component);
     if (known !== undefined) return known;
     const { client, log } = this.#context;
-    const onError = (error: unknown): void => log.debug({ err: error, component }, 'could not write an Event');
-    const recorder = new EventRecorder({ client, component, onError });
+    const recorder = new EventRecorder({ client, component, log });
     this.#recorders.set(component, recorder);
     return recorder;
   }

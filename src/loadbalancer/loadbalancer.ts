@@ -103,7 +103,7 @@ export function runServiceController(
     client,
     component: 'service-controller',
     clock,
-    onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+    log,
   });
   const informers = new Informers({ client, log });
   const caches = openCaches(informers);

@@ -86,7 +86,7 @@ class RunningProxy implements RunningPart {
       table: this.#table,
       pending: (what) => this.#follower.pending(what),
     });
-    this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock });
+    this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock, log });
     const service = (key: Key): Service | undefined => this.#caches.services.get(key);
     this.#reporter = new RouteReporter({ log, events: this.#events, service });
     this.#triggers = new TriggerTimes(this.#clock.now());

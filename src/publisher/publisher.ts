@@ -29,7 +29,7 @@ export function startPublisher(context: PartContext, options: PublisherOptions):
     client,
     component: 'publisher',
     clock,
-    onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+    log,
   });
   const informers = new Informers({ client, log });
   const sources = new Sources(informers, options);

@@ -51,6 +51,12 @@ export interface Sink {
   abort(): void;
 }
 
+/** A request, and the warnings that its response will have. */
+export interface ApiCall {
+  readonly request: ApiRequest;
+  readonly warnings: string[];
+}
+
 /** A request, independent of the HTTP version. */
 export interface ApiRequest {
   readonly method: string;

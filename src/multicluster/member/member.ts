@@ -116,7 +116,7 @@ export class Member implements AsyncDisposable {
       client,
       clock,
       component,
-      onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+      log,
     });
     this.exportEvents = new ExportEventRecorder(
       (kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest),

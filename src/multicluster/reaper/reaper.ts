@@ -45,7 +45,7 @@ export function startReaper(context: PartContext, options: ReaperOptions = {}): 
     client,
     component: 'fairlead-reaper',
     clock,
-    onError: (error) => log.debug({ err: error }, 'could not write an Event'),
+    log,
   });
   const reaper = new Reaper({ client, log, informers, recorder, metrics: reaperMetrics(metrics), clock, options });
   informers.start();

@@ -4,7 +4,7 @@ import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
 import { negotiate } from '../negotiate/accept.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiCall, Reply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import { readObject } from '../verbs/body.ts';
@@ -41,7 +41,7 @@ export async function answerReview(
   context: ServerContext,
   kind: Kind,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  { request, warnings }: ApiCall,
 ): Promise<Reply> {
   const reviewer = reviewers.get(kind);
   if (reviewer === undefined) throw notFound({ group: kind.group, resource: kind.plural, name: '' });

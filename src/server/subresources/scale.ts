@@ -9,7 +9,7 @@ import { layoutOf, serialise } from '../cache/layout.ts';
 import type { ServerContext } from '../context.ts';
 import { withManagedFields } from '../patch/managed.ts';
 import { managersOfScale, managersWithScale } from '../patch/scale-managers.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiCall, Reply } from '../reply.ts';
 import { objectReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -26,7 +26,7 @@ export async function scale(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  call: { readonly request: ApiRequest; readonly warnings: string[] },
+  call: ApiCall,
 ): Promise<Reply> {
   const presenter = presenterFor(context, scaleKind, info, call.request);
   const item =
@@ -34,12 +34,7 @@ export async function scale(
   return objectReply(200, presenter, scaleItem(resource.kind, item));
 }
 
-async function write(
-  context: ServerContext,
-  resource: Resource,
-  info: ResourceRequest,
-  call: { readonly request: ApiRequest; readonly warnings: string[] },
-): Promise<Item> {
+async function write(context: ServerContext, resource: Resource, info: ResourceRequest, call: ApiCall): Promise<Item> {
   const representation = scaleOfResource(context, resource);
   const verb = info.verb === 'patch' ? patch : update;
   return (await verb(context, resource, info, { ...call, representation })).item;

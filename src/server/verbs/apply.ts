@@ -13,16 +13,14 @@ import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
 import type { JsonObject } from '../patch/json-value.ts';
 import type { Work } from '../limits/time-slicer.ts';
-import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { maxBodyBytes, printValue } from './body.ts';
 import { createObject } from './create.ts';
-import type { Representation } from './representation.ts';
 import { withUrlName, withoutRevision } from './update.ts';
 import { updateObject } from './update-object.ts';
-import type { Written } from './write-request.ts';
+import type { WriteCall, Written } from './write-request.ts';
 import { clientRequest, resetFieldsOf } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
@@ -32,15 +30,7 @@ export async function applyPatch(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  {
-    request,
-    warnings,
-    representation,
-  }: {
-    readonly request: ApiRequest;
-    readonly warnings: string[];
-    readonly representation: Representation | undefined;
-  },
+  { request, warnings, representation }: WriteCall,
 ): Promise<Written> {
   const { kind } = representation ?? resource;
   const options = parseWriteOptions(info.query, 'ApplyOptions');

@@ -12,7 +12,7 @@ import { trackUpdate, withManagedFields } from '../patch/managed.ts';
 import type { Write } from '../../store/store.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import { timestamp } from '../../api/timestamp.ts';
-import type { ApiRequest } from '../reply.ts';
+import type { ApiCall } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';
@@ -34,7 +34,7 @@ export async function create(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  { request, warnings }: ApiCall,
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(context, request, resource.kind, options.fieldValidation);

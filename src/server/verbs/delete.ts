@@ -3,7 +3,7 @@ import type { ObjectMeta } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
-import type { ApiRequest, ListReply, Reply } from '../reply.ts';
+import type { ApiCall, ListReply, Reply } from '../reply.ts';
 import { jsonReply, objectReply, presentedHeaders } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -17,9 +17,7 @@ import { parseListOptions } from './read-options.ts';
 /** Objects of a collection that are deleted concurrently. */
 const batch = 64;
 
-interface Removal {
-  readonly request: ApiRequest;
-  readonly warnings: string[];
+interface Removal extends ApiCall {
   readonly presenter: Presenter;
 }
 

@@ -3,7 +3,7 @@ import type { Presenter } from '../negotiate/presenter.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
-import type { ApiRequest, ListReply, Reply } from '../reply.ts';
+import type { ApiCall, ListReply, Reply } from '../reply.ts';
 import { methodNotAllowed, objectReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
@@ -18,16 +18,11 @@ import { update } from './update.ts';
 import { watch } from './watch.ts';
 import type { Written } from './write-request.ts';
 
-interface Call {
-  readonly request: ApiRequest;
-  readonly warnings: string[];
-}
-
 type SubresourceHandler = (
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  call: Call,
+  call: ApiCall,
 ) => Promise<Reply>;
 
 /** The subresources with bodies of a kind of their own. */
@@ -41,7 +36,7 @@ export async function dispatchVerb(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  call: Call,
+  call: ApiCall,
 ): Promise<Reply | ListReply> {
   if (context.store.isShared && isConsistent(context, info)) await context.store.sync();
   const below = subresourceHandlers.get(info.subresource);

@@ -14,16 +14,14 @@ import { asJson } from '../patch/managed.ts';
 import { printGo } from '../patch/go-text.ts';
 import { applyStrategicMergePatch } from '../patch/strategic.ts';
 import type { Work } from '../limits/time-slicer.ts';
-import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { applyPatch } from './apply.ts';
 import { decodeObject, maxBodyBytes, mediaType, unsupportedPatch, withUniqueOwners } from './body.ts';
 import { typeProblem } from './body-type.ts';
-import type { Representation } from './representation.ts';
 import { withUrlName } from './update.ts';
 import { updateObject } from './update-object.ts';
-import type { Written } from './write-request.ts';
+import type { WriteCall, Written } from './write-request.ts';
 import { clientRequest } from './write-request.ts';
 import type { WriteOptions } from './write-options.ts';
 import { parseWriteOptions } from './write-options.ts';
@@ -94,11 +92,7 @@ export async function patch(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  {
-    request,
-    warnings,
-    representation,
-  }: { readonly request: ApiRequest; readonly warnings: string[]; readonly representation?: Representation },
+  { request, warnings, representation }: WriteCall,
 ): Promise<Written> {
   const type = mediaType(request);
   if (type === applyType) return applyPatch(context, resource, info, { request, warnings, representation });

@@ -1,15 +1,13 @@
 import { badRequest, conflict } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
-import type { ApiRequest } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import { readObject, withUniqueOwners } from './body.ts';
 import { createObject, namespaceMismatch } from './create.ts';
-import type { Representation } from './representation.ts';
 import { updateObject } from './update-object.ts';
-import type { Written } from './write-request.ts';
+import type { WriteCall, Written } from './write-request.ts';
 import { clientRequest, withMetadata } from './write-request.ts';
 import { parseWriteOptions } from './write-options.ts';
 
@@ -18,11 +16,7 @@ export async function update(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  {
-    request,
-    warnings,
-    representation,
-  }: { readonly request: ApiRequest; readonly warnings: string[]; readonly representation?: Representation },
+  { request, warnings, representation }: WriteCall,
 ): Promise<Written> {
   const options = parseWriteOptions(info.query, 'UpdateOptions');
   const { kind } = representation ?? resource;

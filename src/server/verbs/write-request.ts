@@ -3,7 +3,7 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { FieldSet } from '../patch/fields/set.ts';
 import { emptySet, fieldSetOf } from '../patch/fields/set.ts';
-import type { ApiRequest, User } from '../reply.ts';
+import type { ApiCall, User } from '../reply.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -37,10 +37,15 @@ export interface WriteRequest {
 /** CreateOptions, UpdateOptions or DeleteOptions. */
 export type SentOptions = Readonly<Record<string, unknown>>;
 
+/** A write of an object, or of its representation by a subresource. */
+export interface WriteCall extends ApiCall {
+  readonly representation?: Representation | undefined;
+}
+
 /** The write of a client request. */
 export const clientRequest = (
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  { request, warnings }: ApiCall,
   options: WriteOptions,
   work: Work,
 ): WriteRequest => ({

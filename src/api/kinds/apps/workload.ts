@@ -111,6 +111,15 @@ export function negativeErrors(numbers: Readonly<Record<string, number | undefin
     .map(([path, value]) => invalidValue(path, value, 'must be greater than or equal to 0'));
 }
 
+/** The column of ready and desired Pods. */
+export const readyColumn: Column<
+  ApiObject & { readonly spec: { readonly replicas?: number }; readonly status: { readonly readyReplicas?: number } }
+> = column(
+  'Ready',
+  'Number of ready and of desired Pods.',
+  ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+);
+
 /** The wide columns of objects with a Pod template: containers and images. */
 export function templateColumns<T extends ApiObject>(
   templateOf: (object: T) => PodTemplateSpec | undefined,

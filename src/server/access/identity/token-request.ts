@@ -6,7 +6,7 @@ import { serviceAccountKind } from '../../../api/kinds/core/serviceaccount/kind.
 import { timestamp } from '../../../api/timestamp.ts';
 import type { ServerContext } from '../../context.ts';
 import { negotiate } from '../../negotiate/accept.ts';
-import type { ApiRequest, Reply } from '../../reply.ts';
+import type { ApiCall, Reply } from '../../reply.ts';
 import { jsonReply } from '../../reply.ts';
 import type { ResourceRequest } from '../../request.ts';
 import { readObject } from '../../verbs/body.ts';
@@ -21,7 +21,7 @@ const { group, version, kind } = tokenRequestKind;
 export async function requestToken(
   context: ServerContext,
   info: ResourceRequest,
-  { request, warnings }: { readonly request: ApiRequest; readonly warnings: string[] },
+  { request, warnings }: ApiCall,
 ): Promise<Reply> {
   const { namespace, name } = info;
   negotiate(request.header('accept'), { transformations: [], protobuf: true });

@@ -8,6 +8,7 @@ import {
   negativeErrors,
   podNameWarnings,
   selectorChangeErrors,
+  readyColumn,
   selectorColumn,
   templateDefaults,
   workloadErrors,
@@ -34,11 +35,7 @@ export const deploymentKind = defineKind<Deployment>({
   withoutController: 'no Pods are created',
   columns: [
     nameColumn,
-    column(
-      'Ready',
-      'Number of ready and of desired Pods.',
-      ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-    ),
+    readyColumn,
     column('Up-to-date', 'Pods with the current template.', ({ status }) => status.updatedReplicas ?? 0),
     column('Available', 'Pods that are available.', ({ status }) => status.availableReplicas ?? 0),
     ageColumn,

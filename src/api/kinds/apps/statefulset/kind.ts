@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ageColumn, column, nameColumn } from '../../../columns.ts';
+import { ageColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidAll, invalidValue, notSupported } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import { dnsLabelErrors, labelName } from '../../../names.ts';
 import type { PodTemplateSpec } from '../../core/pod/schema.ts';
-import { containerColumns, negativeErrors, templateDefaults, workloadErrors, workloadSelector } from '../workload.ts';
+import {
+  containerColumns,
+  negativeErrors,
+  readyColumn,
+  templateDefaults,
+  workloadErrors,
+  workloadSelector,
+} from '../workload.ts';
 import type { StatefulSet } from './schema.ts';
 import { statefulSet } from './schema.ts';
 
@@ -26,16 +33,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
   scaleSelector: workloadSelector,
   generation: 'spec',
   withoutController: 'no Pods are created',
-  columns: [
-    nameColumn,
-    column(
-      'Ready',
-      'Number of ready and of desired Pods.',
-      ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-    ),
-    ageColumn,
-    ...containerColumns,
-  ],
+  columns: [nameColumn, readyColumn, ageColumn, ...containerColumns],
   applyDefaults: ({ spec, ...rest }) => ({
     ...rest,
     spec: {
