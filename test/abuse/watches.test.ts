@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import type { WatchEvent } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
 import type { Credentials } from '../harness/server.ts';
@@ -26,12 +26,6 @@ describe('misbehaving watch clients', () => {
     const { body } = await connection.ask('GET', '/metrics');
     const lines = (body as string).matchAll(/^apiserver_longrunning_requests\{[^}]*verb="WATCH"[^}]*\} (\d+)$/gm);
     return Array.from(lines, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
-  };
-
-  const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
-    for (const end = Date.now() + 30_000; !(await holds()); await delay(20)) {
-      assert.ok(Date.now() < end, `timed out waiting until ${what}`);
-    }
   };
 
   test('releases the resources of 1,000 abandoned watches', async () => {

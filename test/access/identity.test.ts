@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import type { Result } from '../harness/command.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls, isSince } from '../harness/kubectl.ts';
 import { root } from '../harness/process.ts';
-
-const withinMs = 60_000;
 
 for (const { path: program, version } of await findKubectls()) {
   describe(`identity with kubectl ${version}`, { skip: !isSince(version, '1.28') && 'it has no auth whoami' }, () => {
@@ -149,7 +147,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.equal((await whoami([], join(folder, 'before'))).username, 'kubernetes-admin');
       assert.equal((await fairlead('user', 'add', 'nora')).code, 0);
       assert.equal((await whoami([], nora)).username, 'nora');
-      await eventually('both authorities are published', async () => (await publishedCount()) === 2);
+      await until('both authorities are published', async () => (await publishedCount()) === 2);
 
       assert.equal((await fairlead('ca', 'rotate', '--finish')).code, 0);
       assert.equal((await kubectl(['auth', 'whoami'], alice)).code, 1);
@@ -157,7 +155,7 @@ for (const { path: program, version } of await findKubectls()) {
       assert.equal((await whoami()).username, 'kubernetes-admin');
       const user = await whoami(['--token', token], await nobody());
       assert.equal(user.username, 'system:serviceaccount:default:default');
-      await eventually('only the new authority is published', async () => (await publishedCount()) === 1);
+      await until('only the new authority is published', async () => (await publishedCount()) === 1);
     });
 
     test('ca rotate --tokens: old tokens remain valid, new ones are signed by a new key, also after a restart', async () => {
@@ -175,10 +173,4 @@ for (const { path: program, version } of await findKubectls()) {
       }
     });
   });
-}
-
-async function eventually(what: string, condition: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + withinMs; !(await condition()); await delay(20)) {
-    assert.ok(performance.now() < end, `${what}: not within ${withinMs} ms`);
-  }
 }

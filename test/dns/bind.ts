@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { start } from '../harness/command.ts';
 import { find } from '../harness/needs.ts';
 import type { Place } from './clients.ts';
 import { dig } from './clients.ts';
-import { until } from './stands.ts';
 
 /** A running BIND. */
 export interface Bind extends AsyncDisposable {

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { dig, gist } from './clients.ts';
 import type { Stand, StandAlone } from './stands.ts';
-import { applyFile, askHealth, fairlead, startAlone, startDns, startUp, until } from './stands.ts';
+import { applyFile, askHealth, fairlead, startAlone, startDns, startUp } from './stands.ts';
 
 const svc = 'svc.cluster.local';
 const skip = unlessInstalled('dig');

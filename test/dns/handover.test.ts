@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { startOutside } from './bind.ts';
@@ -13,7 +14,7 @@ import type { Place } from './clients.ts';
 import { dig, gist } from './clients.ts';
 import { load } from './load.ts';
 import type { StandAlone } from './stands.ts';
-import { applyFile, askHealth, startAlone, startDns, until } from './stands.ts';
+import { applyFile, askHealth, startAlone, startDns } from './stands.ts';
 
 const svc = 'svc.cluster.local';
 const own = [`web.shop.${svc} A`, `_http._tcp.web.shop.${svc} SRV`, `nobody.shop.${svc} A`, `inside.shop.${svc} A`];

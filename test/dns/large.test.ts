@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { dig, resolverAt } from './clients.ts';
 import type { Stand } from './stands.ts';
-import { startUp, until } from './stands.ts';
+import { startUp } from './stands.ts';
 
 const name = 'many.default.svc.cluster.local';
 const slices = 10;

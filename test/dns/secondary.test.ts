@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { run } from '../harness/command.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { startBind } from './bind.ts';
 import { dig } from './clients.ts';
 import type { StandAlone } from './stands.ts';
-import { applyFile, startAlone, until } from './stands.ts';
+import { applyFile, startAlone } from './stands.ts';
 
 const svc = 'svc.cluster.local';
 

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { run } from '../harness/command.ts';
@@ -124,10 +123,3 @@ export const fairlead = (args: readonly string[]): ReturnType<typeof run> =>
 /** Applies the objects of a file in this folder. */
 export const applyFile = async (stand: Stand, name: string): Promise<string> =>
   stand.kubectl(['apply', '-f', '-'], await readFile(join(import.meta.dirname, name), 'utf8'));
-
-/** Waits until the condition is true. */
-export async function until(what: string, probe: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {
-  for (const end = performance.now() + patienceMs; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
-  }
-}

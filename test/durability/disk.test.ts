@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { run } from '../harness/command.ts';
 import type { WatchEvent } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
@@ -48,13 +49,6 @@ async function usedDirectory(path: string): Promise<void> {
 async function connectionTo({ process, directory }: Fairlead, at: string = directory): Promise<Connection> {
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(process.out)?.[1];
   return new Connection(Number(port), await credentialsIn(at, 'fairlead'));
-}
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 60_000; !(await condition());) {
-    assert.ok(Date.now() < deadline, `timed out waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () => {

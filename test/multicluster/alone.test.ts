@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
@@ -18,7 +19,6 @@ import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
-import { eventually as until } from './set.ts';
 
 const fairlead = (...args: readonly string[]) => run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
 const web = { namespace: 'shop', name: 'web' };

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { FairleadProcess } from '../harness/process.ts';
 import { Caller, callMs } from './caller.ts';
 import type { SetCluster } from './set.ts';
-import { eventually, startPlaces } from './set.ts';
+import { startPlaces } from './set.ts';
 import { SliceEvents } from './slice-events.ts';
 
 const sourceLeaseMs = 16_000;
@@ -53,8 +54,8 @@ class Stand {
     const [east] = clusters;
     await east?.serve('web');
     await east?.export('web');
-    await eventually('the Service is imported', async () => (await stand.west.curl(name)) === 'east');
-    await eventually('its source has a lease', async () => (await stand.renewal()).holder !== '');
+    await until('the Service is imported', async () => (await stand.west.curl(name)) === 'east');
+    await until('its source has a lease', async () => (await stand.renewal()).holder !== '');
     return stand;
   }
 
@@ -81,12 +82,12 @@ class Stand {
     const { holder } = await this.renewal();
     await using events = await SliceEvents.start(this.west.client);
     await using caller = new Caller(`http://${await this.west.resolve(name)}:8080/`);
-    await eventually('calls succeed', async () => caller.calls.length > 10);
+    await until('calls succeed', async () => caller.calls.length > 10);
     const began = performance.now();
     await happen();
     const ended = performance.now();
     const longAfter = Date.now() + sourceLeaseMs;
-    await eventually('leases are renewed, by another controller if one took over', async () => {
+    await until('leases are renewed, by another controller if one took over', async () => {
       const now = await this.renewal();
       return now.atMs > longAfter && (now.holder !== holder || isPause);
     });

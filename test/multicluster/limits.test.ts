@@ -19,7 +19,6 @@ import { temporaryDirectory } from '../harness/fairlead.ts';
 import { FairleadProcess } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { join, startClusters } from './clusters.ts';
-import { eventually } from './set.ts';
 
 const web = { namespace: 'shop', name: 'web' };
 
@@ -94,7 +93,7 @@ describe('a member whose server sends objects without end', () => {
       new FairleadProcess(['multicluster', '--members', file, ...home, '--max-bytes-per-member', `${64 << 20}`]),
     );
     await controller.prints(/healthz|http:\/\//);
-    await eventually('the member is reported', async () => /"cluster":"hostile".*over its limit/.test(controller.err));
+    await until('the member is reported', async () => /"cluster":"hostile".*over its limit/.test(controller.err));
 
     const [east, west] = clients;
     assert.ok(east && west);
@@ -104,7 +103,7 @@ describe('a member whose server sends objects without end', () => {
       status: { loadBalancer: {} },
     });
     await east.create(superclusterExportKind, { metadata: web });
-    await eventually('the service is imported', async () => (await west.find(importedServiceKind, web)) !== undefined);
+    await until('the service is imported', async () => (await west.find(importedServiceKind, web)) !== undefined);
     const mebibytes = Math.round((await controller.residentBytes()) / (1 << 20));
     assert.ok(mebibytes < 1024, `${mebibytes} MiB`);
     assert.equal(controller.err.match(/over its limit/g)?.length, 1, 'it is logged once');

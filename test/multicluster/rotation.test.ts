@@ -5,6 +5,7 @@ import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { configMapKind } from '../../src/api/kinds/core/configmap/kind.ts';
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
@@ -19,7 +20,6 @@ import { hasStatusCode } from '../../src/client/transport.ts';
 import { run } from '../harness/command.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
-import { eventually as until } from './set.ts';
 
 const open = async (kubeconfig: string): Promise<Transport> => overHttps(await readKubeconfig({ paths: [kubeconfig] }));
 

@@ -6,7 +6,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { nodeKind } from '../../src/api/kinds/core/node/kind.ts';
@@ -33,13 +32,6 @@ export interface Place {
   readonly id: string;
   readonly region: string;
   readonly zone: string;
-}
-
-/** Waits for a condition with a deadline for processes. */
-export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
-  for (const end = performance.now() + withinMs; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
-  }
 }
 
 interface Start {

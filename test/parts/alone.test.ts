@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import { configMapKind } from '../../src/api/kinds/core/configmap/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
@@ -15,12 +15,6 @@ import { askHealth, controllersKubeconfig, startControllers } from './controller
 import { createReadyPod, createService } from './workload.ts';
 
 const namespace = 'default';
-
-async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 60_000; !(await probe()); await delay(20)) {
-    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
-  }
-}
 
 describe('fairlead controllers', () => {
   const stack = new AsyncDisposableStack();

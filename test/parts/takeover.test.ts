@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../src/server/testing/until.ts';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
@@ -27,12 +28,6 @@ const boundMs = leaseMs + retryMs * (1 + 1.2) + 2000;
 const busyMs = 10_000;
 const election = ['--leader-elect-lease-duration', '3s', '--leader-elect-renew-deadline', '2s'];
 const flags = [...election, '--leader-elect-retry-period', '500ms'];
-
-async function until(what: string, probe: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 60_000; !(await probe()); await delay(10)) {
-    assert.ok(performance.now() < end, `timed out waiting until ${what}`);
-  }
-}
 
 const isLeader = async (part: FairleadProcess): Promise<boolean> =>
   /^leader_election_master_status\{name="fairlead-controllers"\} 1$/m.test((await askHealth(part, '/metrics')).text);

@@ -4,9 +4,9 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { until } from '../dns/stands.ts';
 import { balanced, setIngress, startStand } from './stand.ts';
 
 describe('zone files', { skip: unlessInstalled('named', 'knotd', 'dig') }, () => {

@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { dig } from '../dns/clients.ts';
-import { until } from '../dns/stands.ts';
 import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
@@ -67,7 +67,7 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     }
     const answers = async (name: string, type?: string): Promise<readonly string[]> =>
       (await dig(primary.place, `${name}.example.org`, type)).answer;
-    const waitFor = (want: readonly string[]): Promise<void> =>
+    const waitFor = (want: readonly string[]): Promise<boolean> =>
       until(
         `the addresses are ${want.join(', ')}`,
         async () => (await answers('shop')).join() === want.map((ip) => `A ${ip}`).join(),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { until } from '../../src/server/testing/until.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { run } from '../harness/command.ts';
-import { until } from '../dns/stands.ts';
 import { dig } from '../dns/clients.ts';
 import { key, nextKey } from './servers.ts';
 import type { PublisherStand } from './stand.ts';

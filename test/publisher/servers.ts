@@ -3,13 +3,13 @@ import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import type { Running } from '../harness/command.ts';
 import { start } from '../harness/command.ts';
 import { find } from '../harness/needs.ts';
 import type { Place } from '../dns/clients.ts';
 import { dig } from '../dns/clients.ts';
-import { until } from '../dns/stands.ts';
 
 export type Maker = 'BIND' | 'Knot';
 

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { until } from '../../src/server/testing/until.ts';
 import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { dig } from '../dns/clients.ts';
-import { fairlead, until } from '../dns/stands.ts';
+import { fairlead } from '../dns/stands.ts';
 import type { Key, Maker } from './servers.ts';
 import { key, keyFile, PrimaryServer, zone } from './servers.ts';
 

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 
+import { until } from '../../server/testing/until.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { ManualClock } from '../../client/testing/clocks.ts';
@@ -75,14 +76,6 @@ async function withClock(
 const addressOf = (answer: UpstreamAnswer): string | undefined => answer.answers.at(-1)?.data.join('.');
 const client = (address: string): Partial<ResolveOptions> => ({ client: { address, port: 4000, protocol: 'udp' } });
 
-/** Waits for a condition. */
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = performance.now() + 30_000; !holds();) {
-    assert.ok(performance.now() < end, 'it did not come to hold');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 suite('one query for many clients', () => {
   test('sends one query for a hundred concurrent clients (CVE-2023-30464)', async () => {
     await withForwarder([slow(30, answers('192.0.2.1'))], {}, async ({ ask, servers, forwarder }) => {
@@ -138,7 +131,7 @@ suite('one query for many clients', () => {
       await clock.advance(97_000);
       const all = await Promise.all(Array.from({ length: 20 }, () => ask('www.example.org')));
       assert.ok(all.every((answer) => answer.stale === undefined));
-      await until(() => servers[0]?.asked('www.example.org').length === 2);
+      await until('the query is repeated', () => servers[0]?.asked('www.example.org').length === 2);
       assert.equal(forwarder.counters.cache.prefetches, 1);
     });
   });
@@ -212,8 +205,8 @@ suite('no stalls, over real sockets', () => {
       for (const server of servers.slice(0, 1)) server.behaviour = answers('192.0.2.1');
       clock.skip(40_000);
       await ask('probe.example.org');
-      await until(() => first !== undefined && !isDown(first.health));
-      await until(() => forwarder.inFlight === 0);
+      await until('the upstream is used again', () => first !== undefined && !isDown(first.health));
+      await until('no query is in flight', () => forwarder.inFlight === 0);
     });
   });
 
@@ -287,7 +280,7 @@ suite('stale answers (RFC 8767)', () => {
         assert.equal(first.stale, true);
         assert.equal(first.answers[0]?.ttl, 30);
         await clock.advance(150);
-        await until(() => forwarder.inFlight === 0);
+        await until('no query is in flight', () => forwarder.inFlight === 0);
         const asked = servers[0]?.asked('www.example.org').length;
         assert.equal((await ask('www.example.org')).stale, true, 'without any time going by');
         assert.equal(servers[0]?.asked('www.example.org').length, asked, 'upstreams are left alone for 30 s');
@@ -531,7 +524,7 @@ test('does not cache the limit of an upstream as a failure', async () => {
       assert.equal(second.rcode, rcodes.SERVFAIL);
       assert.match(second.problem?.text ?? '', /has 2 queries in flight/);
       assert.equal(addressOf(await first), '192.0.2.1');
-      await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
+      await until('no query is in flight', () => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
       assert.equal(addressOf(await ask('b.example.org')), '192.0.2.1');
     },
   );
@@ -553,7 +546,7 @@ suite('close', () => {
       await ask('www.example.org');
       assert.ok(forwarder.upstreams.some(({ inFlight }) => inFlight > 0));
       await forwarder.close();
-      await until(() => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
+      await until('no query is in flight', () => forwarder.upstreams.every(({ inFlight }) => inFlight === 0));
     });
   });
 });

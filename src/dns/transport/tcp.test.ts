@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { until } from '../../server/testing/until.ts';
 import { SlowPathClient } from './slow-path-client.ts';
 import { framed, TcpClient } from './testing/client.ts';
 import { counterBytes, Counters } from './counters.ts';
@@ -55,15 +56,6 @@ async function listen(limits: TcpLimits = {}): Promise<Listening> {
   };
 }
 
-/** Waits for a condition with a deadline. */
-async function until(isTrue: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!isTrue()) {
-    assert.ok(performance.now() < deadline, 'took too long');
-    await delay(2);
-  }
-}
-
 const idOf = (reply: Uint8Array | undefined): number => (reply === undefined ? -1 : (decode(reply).id ?? -1));
 
 test('accepts queries in pieces of any size', async () => {
@@ -93,7 +85,7 @@ test('sends replies as they are ready, and several messages for a transfer', asy
   using client = new TcpClient(server.at);
   client.socket.write(Buffer.concat([framed(outside, 1), framed(outside, 2), framed(web, 3)]));
   assert.equal(idOf(await client.next()), 3);
-  await until(() => server.asked.length === 2);
+  await until('the queries arrive', () => server.asked.length === 2);
   const [first = 0, second = 0] = server.asked;
   const reply = (id: number): Uint8Array => framed(outside, id).subarray(2);
   server.tell(second, [reply(2), reply(22)]);
@@ -106,7 +98,7 @@ test('answers all queries after a half-close, then closes', async () => {
   using client = new TcpClient(server.at);
   client.socket.end(Buffer.concat([framed(web, 1), framed(outside, 2)]));
   assert.equal(idOf(await client.next()), 1);
-  await until(() => server.asked.length === 1);
+  await until('the queries arrive', () => server.asked.length === 1);
   server.tell(server.asked[0] ?? 0, [framed(outside, 2).subarray(2)]);
   assert.equal(idOf(await client.next()), 2);
   assert.equal(await client.next(), undefined);
@@ -134,7 +126,10 @@ test('pauses, then closes a connection with unread replies', async () => {
     written++;
   }, 2).unref();
   client.socket.on('error', () => undefined);
-  await until(() => client.socket.destroyed || client.socket.errored !== null || written > 2000);
+  await until(
+    'the connection is closed',
+    () => client.socket.destroyed || client.socket.errored !== null || written > 2000,
+  );
   clearInterval(flooding);
   assert.ok(client.socket.destroyed || client.socket.errored !== null, 'it was closed');
 });
@@ -148,7 +143,7 @@ test('stops reading beyond the limit of outstanding queries', async () => {
   }
   assert.ok(server.asked.length <= 8, `${server.asked.length} asked`);
   for (let at = 0; at < 20; at++) {
-    await until(() => server.asked.length > at);
+    await until('the queries arrive', () => server.asked.length > at);
     server.tell(server.asked[at] ?? 0, [framed(outside, at).subarray(2)]);
     assert.equal(idOf(await client.next()), at);
   }
