@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Action } from './command.ts';
 import { commands } from './commands.ts';
@@ -42,11 +45,11 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   ['up --cluster', 'fairlead: flag needs an argument: --cluster NAME\n'],
   ['up --store disk', 'fairlead: invalid argument "disk" for "--store" flag: expected sqlite, memory or etcd\n'],
   ['version extra', 'fairlead: unexpected argument "extra": expected `fairlead version`\n'],
-  ['completion tcsh', 'fairlead: expected bash, zsh or fish\n'],
+  ['completion tcsh', 'fairlead: unknown shell "tcsh": expected bash, zsh or fish\n'],
   ['gates --feature-gates A', 'fairlead: invalid argument "A" for "--feature-gates" flag: missing bool value for A\n'],
   [
     'up --config /nowhere/fairlead.yaml',
-    "fairlead: cannot read --config /nowhere/fairlead.yaml: ENOENT: no such file or directory, open '/nowhere/fairlead.yaml'\n",
+    'fairlead: cannot read --config /nowhere/fairlead.yaml: no such file or directory\n',
   ],
   [
     'server --bind-address here',
@@ -88,6 +91,34 @@ for (const [args, want] of usage) {
   });
 }
 
+test('an action that reads a cluster names the server that does not answer', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-run-'));
+  const path = join(folder, 'config');
+  try {
+    await writeFile(
+      path,
+      `{ current-context: a, contexts: [{ name: a, context: { cluster: a, user: a } }], users: [{ name: a, user: {} }],
+         clusters: [{ name: a, cluster: { server: 'https://127.0.0.1:1' } }] }`,
+    );
+    for (const action of ['dns query a', 'proxy routes', 'publisher plan --zone example.org --server 127.0.0.1']) {
+      const { code, err } = await capture([...action.split(' '), '--kubeconfig', path]);
+      assert.equal(code, 1, action);
+      assert.match(
+        err,
+        /\nfairlead: the API server https:\/\/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/,
+        action,
+      );
+    }
+    assert.deepEqual(await capture(['status', '--kubeconfig', folder]), {
+      code: 2,
+      out: '',
+      err: `fairlead: cannot read ${folder}: it is a directory: pass --kubeconfig FILE\n`,
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test('help of every command and action ends with examples, and prints every default once', async () => {
   for (const [name, { summary, load }] of Object.entries(commands)) {
     const command = await load();
@@ -103,7 +134,7 @@ test('help of every command and action ends with examples, and prints every defa
       assert.match(phrase, /^[a-z][^\n]*[^.\n]$/, `${path}: the summary is a phrase without a full stop`);
       assert.match(out, /\n\nExamples:\n {2}\S/, path);
       assert.ok(
-        out.split('\n').every((line) => line.length <= 120),
+        out.split('\n').every((line) => line.length <= 100),
         `${path}: a line is too long`,
       );
       assert.equal(new Set(flags.map((flag) => flag.name)).size, flags.length, `${path}: a flag twice`);

@@ -202,7 +202,7 @@ const wrong: readonly { readonly content: string; readonly context?: string; rea
     want: /^there is no cluster "b" of context "a"; there are none$/,
   },
   { content: '- 1', want: /is not a kubeconfig$/ },
-  { content: 'a: [', want: /is not YAML/ },
+  { content: 'a: [', want: /is not YAML: unexpected end of the stream within a flow collection at line 1$/ },
   {
     content: config('{ auth-provider: {} }'),
     want: /^user "me": auth-provider is not supported, Kubernetes removed it: use exec$/,

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import { load } from 'js-yaml';
+import { load, YAMLException } from 'js-yaml';
 
 import { joinHostPort } from '../api/addresses.ts';
-import { messageOf } from '../api/error-message.ts';
+import { fileErrorOf, messageOf } from '../api/error-message.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';
@@ -176,7 +176,7 @@ async function readConfig(path: string): Promise<ConfigFile | undefined> {
     content = await readBoundedFile(path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new KubeconfigError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw new KubeconfigError(`cannot read ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
   return parseConfig(content, path);
 }
@@ -186,7 +186,9 @@ function parseConfig(content: string, path: string): ConfigFile {
   try {
     document = load(content);
   } catch (error) {
-    throw new KubeconfigError(`${path} is not YAML: ${error instanceof Error ? error.message : ''}`, { cause: error });
+    const { mark, reason } = error instanceof YAMLException ? error : {};
+    const place = mark === undefined ? '' : ` at line ${mark.line + 1}`;
+    throw new KubeconfigError(`${path} is not YAML: ${reason ?? messageOf(error)}${place}`, { cause: error });
   }
   if (!isRecord(document)) throw new KubeconfigError(`${path} is not a kubeconfig`);
   const directory = dirname(path);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 
-import { messageOf } from '../api/error-message.ts';
+import { fileErrorOf } from '../api/error-message.ts';
 import { canonicalAddress, joinHostPort, parseCidr, printAddress } from '../api/addresses.ts';
 import type { Gates } from '../api/gates.ts';
 import { kinds } from '../api/kinds/registry.ts';
@@ -287,7 +287,7 @@ async function openAuditLog({ audit, log }: ServerOptions): Promise<AuditLog | u
   const onError = (error: unknown): void =>
     log.error({ err: error, path: audit.path }, 'the audit log cannot be written: requests are not logged');
   return AuditLog.open({ ...audit, clock: () => Date.now(), onError }).catch((error: unknown) => {
-    const why = messageOf(error);
+    const why = fileErrorOf(error);
     // A new error, since callers interpret its code as that of a port.
     throw new Error(`the audit log ${audit.path} cannot be written: ${why}`);
   });

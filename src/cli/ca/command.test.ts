@@ -90,7 +90,7 @@ describe('fairlead user and fairlead ca', () => {
     assert.match(err, /controllers\.kubeconfig: user "system:fairlead:controllers", valid until /);
     assert.equal(certificateOf(await readFile(file, 'utf8')).subject, 'CN=system:fairlead:controllers');
     const refused = await fairlead('user', 'add', 'server', '--part');
-    assert.match(refused.err, /^fairlead: part "server": the parts are controllers, dns, /);
+    assert.match(refused.err, /^fairlead: unknown part "server": the parts are controllers, dns, /);
     const grouped = await fairlead('user', 'add', 'dns', '--part', '--group', 'system:masters');
     assert.match(grouped.err, /--group cannot be combined with --part/);
     assert.deepEqual([refused.code, grouped.code], [2, 2]);
@@ -116,7 +116,7 @@ describe('fairlead user and fairlead ca', () => {
     ['user add alice --expires soon', 2, /invalid argument "soon" for "--expires" flag: time: invalid duration "soon"/],
     ['user add alice --expires 99999d', 2, /--expires is after the end of the certificate authority/],
     ['user add alice --cluster north', 2, /no cluster "north" in this data directory: there are east, west$/],
-    ['user add alice -o /nowhere/at/all', 1, /cannot write \/nowhere\/at\/all: ENOENT/],
+    ['user add alice -o /nowhere/at/all', 1, /cannot write \/nowhere\/at\/all: no such file or directory/],
     ['ca renew', 2, /unknown action "renew" of ca: expected rotate/],
     ['ca --finish', 2, /--finish is a flag of `fairlead ca rotate`, not of `fairlead ca`$/],
     ['ca rotate --finish --tokens', 2, /--finish cannot be combined with --tokens$/],

@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { oneOf } from '../options/values.ts';
+import { UsageError } from '../errors.ts';
 
 /** Each script calls `fairlead __complete WORDS…`, which prints one completion per line; without any, the shell completes files. */
 const scripts = {
@@ -50,7 +50,9 @@ export const command: Command = {
   ],
   flags: [],
   async run({ args: [shell = ''], streams }) {
-    streams.out(scripts[oneOf(shells)(shell)]);
+    const known = shells.find((each) => each === shell);
+    if (known === undefined) throw new UsageError(`unknown shell ${JSON.stringify(shell)}: expected bash, zsh or fish`);
+    streams.out(scripts[known]);
     return 0;
   },
 };

@@ -90,7 +90,7 @@ test('import-corefile prints a file for --config, and notes directives without a
     assert.equal(options.zones.ttl, 30);
     assert.deepEqual(options.forward.upstreams, [{ address: '192.0.2.1', port: 53 }]);
     await writeFile(file, '.:53 {\n  nonsense\n');
-    await assert.rejects(act(importCorefile, [file]), { message: /Corefile: /, code: 'USAGE' });
+    await assert.rejects(act(importCorefile, [file]), { message: `${file}: line 1: "{" is not closed`, code: 'USAGE' });
     await assert.rejects(act(importCorefile, [join(folder, 'none')]), { message: /^cannot read /, code: 'USAGE' });
   } finally {
     await rm(folder, { recursive: true });

@@ -50,7 +50,7 @@ function imported(
   return directives.flatMap((directive) => {
     const snippet = directive.name === 'import' ? snippets.get(directive.args[0] ?? '') : undefined;
     if (snippet === undefined) return [directive];
-    if (depth >= maxDepth) throw new UsageError(`Corefile:${directive.line}: snippets import each other`);
+    if (depth >= maxDepth) throw new UsageError(`line ${directive.line}: snippets import each other`);
     return imported(snippet, snippets, depth + 1);
   });
 }
@@ -62,7 +62,7 @@ function tokens(text: string): readonly Token[] {
     const pattern = /"((?:[^"\\]|\\.)*)"|(#.*)|([^\s"]\S*)|(")/g;
     for (const [, quoted, comment, word, stray] of line.matchAll(pattern)) {
       if (comment !== undefined) break;
-      if (stray !== undefined) throw new UsageError(`Corefile:${index + 1}: unterminated quote`);
+      if (stray !== undefined) throw new UsageError(`line ${index + 1}: unterminated quote`);
       found.push({ text: quoted ?? word ?? '', line: index + 1, isQuoted: quoted !== undefined });
     }
   }
@@ -82,7 +82,7 @@ class Parser {
   }
 
   fail(line: number, problem: string): never {
-    throw new UsageError(`Corefile:${line}: ${problem}`);
+    throw new UsageError(`line ${line}: ${problem}`);
   }
 
   /** Words up to a brace or the end of the line; a trailing comma continues a list of zones on the next line. */

@@ -160,11 +160,11 @@ lab.example:53 other.example { errors
   }
 
   const broken: readonly (readonly [given: string, want: RegExp])[] = [
-    ['.:53 {\n  errors\n', /^Corefile:1: "\{" is not closed$/],
-    ['.:53\n', /^Corefile:1: expected "\{" after the zones of a server$/],
-    ['.:53 {\n}\n}\n', /^Corefile:3: unexpected "\}"$/],
-    ['. {\n  hosts "a\n}', /^Corefile:2: unterminated quote$/],
-    ['(a) {\n  import a\n}\n. {\n  import a\n}', /^Corefile:2: snippets import each other$/],
+    ['.:53 {\n  errors\n', /^line 1: "\{" is not closed$/],
+    ['.:53\n', /^line 1: expected "\{" after the zones of a server$/],
+    ['.:53 {\n}\n}\n', /^line 3: unexpected "\}"$/],
+    ['. {\n  hosts "a\n}', /^line 2: unterminated quote$/],
+    ['(a) {\n  import a\n}\n. {\n  import a\n}', /^line 2: snippets import each other$/],
   ];
   for (const [given, want] of broken) {
     test(`rejects ${JSON.stringify(given)}`, () =>
@@ -197,7 +197,7 @@ lab.example:53 other.example { errors
         try {
           readCorefile(words.join(' '));
         } catch (error) {
-          assert.ok(error instanceof UsageError && /^Corefile:\d+: /.test(error.message), String(error));
+          assert.ok(error instanceof UsageError && /^line \d+: /.test(error.message), String(error));
         }
       }),
     );

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import type { PartAction } from '../part/part.ts';
@@ -12,7 +12,7 @@ export const importCorefile: PartAction['run'] = async ({ args: [path = ''], str
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
   try {
     const { settings, notes } = readCorefile(text);

@@ -108,10 +108,13 @@ describe('invalid input', () => {
   test('flags likewise', async () => {
     const cases: readonly (readonly [string[], RegExp])[] = [
       [['plan'], /no Services to plan: pass -f FILE/],
-      [['plan', '-f', '/nowhere.yaml'], /cannot read -f \/nowhere\.yaml: ENOENT/],
+      [['plan', '-f', '/nowhere.yaml'], /cannot read -f \/nowhere\.yaml: no such file or directory/],
       [['plan', '-f', example, '--provider', 'acme'], /no provider "acme" \(today\): choose from alibaba, /],
       [['plan', '-f', example, '--other-units', '-1'], /for "--other-units" flag: expected a whole number/],
-      [['plan', '-f', example, '--prices', '/nowhere.yaml'], /cannot read --prices \/nowhere\.yaml: ENOENT/],
+      [
+        ['plan', '-f', example, '--prices', '/nowhere.yaml'],
+        /^fairlead: cannot read --prices \/nowhere\.yaml: no such file or directory\n$/,
+      ],
       [['plan', '-f', example, '--prices', example], /dns\.yaml: there is no "apiVersion": expected one of alibaba/],
       [['price'], /unknown action "price" of lb/],
     ];

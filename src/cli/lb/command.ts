@@ -1,9 +1,9 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Era, PriceBook, Row } from '../../loadbalancer/inspect.ts';
+import type { Era, Row } from '../../loadbalancer/inspect.ts';
 import { eras, isMade, priceBook, rowFor } from '../../loadbalancer/inspect.ts';
 import type { Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { pricesFlag, readPrices } from '../loadbalancer/prices.ts';
+import { pricesFlag, pricesOf } from '../loadbalancer/prices.ts';
 import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { outputFlag, readFlag, textOf } from '../options/flags.ts';
@@ -75,7 +75,7 @@ async function showPlans({ settings, streams: { out } }: Call): Promise<number> 
   const options = {
     era,
     isMixingAllowed: gates.enabled('MixedProtocolLBService'),
-    prices: pricesOf(settings),
+    prices: pricesOf(settings) ?? priceBook,
     otherUnits: readFlag(settings, 'other-units', countBetween(0, 999_999), 0),
   };
   const services = await readServices(filename);
@@ -115,7 +115,7 @@ function footnotes(rows: readonly Row[]): readonly string[] {
 }
 
 async function showProviders({ settings, streams: { out } }: Call): Promise<number> {
-  const prices = pricesOf(settings);
+  const prices = pricesOf(settings) ?? priceBook;
   const rows = choicesOf(providersOf(settings), eraOf(settings)).map(({ cloud, product }) => ({
     provider: cloud.name,
     ...product,
@@ -140,8 +140,6 @@ async function showProviders({ settings, streams: { out } }: Call): Promise<numb
 }
 
 const eraOf = (settings: Settings): Era => readFlag(settings, 'era', oneOf(eras), 'today');
-
-const pricesOf = (settings: Settings): PriceBook => readFlag(settings, 'prices', readPrices, priceBook);
 
 const providersOf = (settings: Settings): readonly string[] => readFlag(settings, 'provider', listOf(String), []);
 

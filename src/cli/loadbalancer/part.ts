@@ -1,6 +1,5 @@
 import type { LoadBalancerOptions, SimulationOptions } from '../../loadbalancer/loadbalancer.ts';
 import type { Pool } from '../../loadbalancer/providers/local/pools.ts';
-import type { PriceBook } from '../../loadbalancer/clouds/price/book.ts';
 import { parsePool, poolErrors } from '../../loadbalancer/providers/local/pools.ts';
 import { eras } from '../../loadbalancer/clouds/product.ts';
 import { cloudNamed, clouds } from '../../loadbalancer/clouds/clouds.ts';
@@ -15,7 +14,7 @@ import type { LoadPart, Part, UpCluster } from '../part/part.ts';
 import { indexOf } from '../part/part.ts';
 import type { AwsSettings } from './aws.ts';
 import { awsFlags, connectAws, providerFlag, readAws } from './aws.ts';
-import { pricesFlag, readPrices } from './prices.ts';
+import { pricesFlag, pricesOf } from './prices.ts';
 
 const lease = 'fairlead-loadbalancer';
 
@@ -141,7 +140,7 @@ function readOptions(settings: Settings): LoadBalancerOptions {
   const [problem] = poolErrors(pools);
   if (problem !== undefined) throw new UsageError(problem);
   const simulation = readSimulation(settings);
-  const prices = readFlag<PriceBook | undefined>(settings, 'prices', readPrices, undefined);
+  const prices = pricesOf(settings);
   const interfaceName = readFlag<string | undefined>(settings, 'interface', parseInterface, undefined);
   return {
     pools,

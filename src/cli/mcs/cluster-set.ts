@@ -57,7 +57,7 @@ async function setOfContexts(settings: Settings): Promise<ClusterSet> {
   });
   return {
     entries,
-    source: `the contexts ${contexts.join(', ')} of ${source}`,
+    source: `${contexts.length === 1 ? 'the context' : 'the contexts'} ${contexts.join(', ')} of ${source}`,
     dnsOf(cluster) {
       const dns = clusters.find(({ name }) => name === cluster)?.dns;
       return dns && `${dns.address}:${dns.port}`;

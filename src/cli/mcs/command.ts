@@ -4,7 +4,7 @@ import type { Action, Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { conflictPolicies, membersFlag, mergeFlags } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
-import { booleanFlag, outputFlag, readFlag, textOf } from '../options/flags.ts';
+import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
 import { listOf, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
@@ -17,16 +17,22 @@ import { showStatus } from './status.ts';
 
 /** The flags of actions that read the clusters of the set. */
 const readFlags: readonly Flag[] = [
-  { ...membersFlag, default: 'the contexts of --kubeconfig' },
-  {
-    name: 'kubeconfig',
-    value: 'FILE',
-    description: 'kubeconfig with a context for each member, named like it',
-    default: '$KUBECONFIG, a `fairlead up` that runs in this directory, or ~/.kube/config',
-  },
-  { ...dataDirFlag, description: 'data directory of a `fairlead up` whose clusters are the members', default: 'none' },
-  ...mergeFlags.map((flag) => ({ ...flag, description: `${flag.description}; as for \`fairlead multicluster\`` })),
   outputFlag,
+  ...grouped('Members', [
+    { ...membersFlag, default: 'the contexts of --kubeconfig' },
+    {
+      name: 'kubeconfig',
+      value: 'FILE',
+      description: 'kubeconfig with a context for each member, named like it',
+      default: '$KUBECONFIG, a `fairlead up` that runs in this directory, or ~/.kube/config',
+    },
+    {
+      ...dataDirFlag,
+      description: 'data directory of a `fairlead up` whose clusters are the members',
+      default: 'none',
+    },
+    ...mergeFlags.map((flag) => ({ ...flag, description: `${flag.description}; as for \`fairlead multicluster\`` })),
+  ]),
 ];
 
 /** The exit code of an action: 0 if nothing is wrong. */
@@ -112,7 +118,7 @@ const joinAction: Action = {
 
 const leaveAction: Action = {
   usage: 'ID',
-  summary: 'withdraw a cluster from the set, and remove it from the members file',
+  summary: 'withdraw a cluster, and remove it from the members file',
   examples: ['fairlead mcs leave prod-eu --members members.yaml'],
   flags: [
     membersFlag,

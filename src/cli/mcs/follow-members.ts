@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setInterval as every } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf, messageOf } from '../../api/error-message.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import { stableText, textOf } from '../process/stable-file.ts';
@@ -15,7 +15,7 @@ export async function readMembers(path: string): Promise<MembersFile> {
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    throw new UsageError(`cannot read --members ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read --members ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
   return parseMembers(content, path);
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kind } from '../../api/kind.ts';
@@ -21,6 +20,7 @@ import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { columns } from '../output.ts';
 import { connectTo } from './entries.ts';
+import { readMembers } from './follow-members.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 import { parseMembers, printMembers } from './members-file.ts';
 import type { Shown } from './show.ts';
@@ -28,7 +28,7 @@ import type { Shown } from './show.ts';
 /** Reads the members file; a missing file has no members. */
 async function membersIn(path: string): Promise<MembersFile> {
   try {
-    return parseMembers(await readFile(path, 'utf8'), path);
+    return await readMembers(path);
   } catch (error) {
     if (codesOf(error).includes('ENOENT')) return { members: [] };
     throw error;

@@ -1,7 +1,7 @@
 // The flags of the webhook that warns of conflicting exports, and its certificate.
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import type { Certificate, WebhookOptions } from '../../multicluster/webhook/webhook.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
@@ -56,7 +56,7 @@ async function readAuthorities(file: string): Promise<string> {
     const text = await readFile(file, 'utf8');
     if (readCertificates(text).length > 0) return text;
   } catch (error) {
-    throw new FatalError(`--webhook-client-ca-file ${file}: ${messageOf(error)}`, { cause: error });
+    throw new FatalError(`--webhook-client-ca-file ${file}: ${fileErrorOf(error)}`, { cause: error });
   }
   throw new FatalError(`--webhook-client-ca-file ${file}: expected certificates in PEM`);
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { loadAll } from 'js-yaml';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf, messageOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from './yaml-error.ts';
 import type { Flag, Settings } from './flags.ts';
@@ -36,7 +36,7 @@ async function readContent(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new UsageError(`cannot read --config ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read --config ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
 

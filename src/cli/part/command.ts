@@ -1,7 +1,10 @@
+import { messageOf } from '../../api/error-message.ts';
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { Call, Command } from '../command.ts';
+import { FatalError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag } from '../options/flags.ts';
 import { parseAddress, parsePort } from '../options/values.ts';
@@ -63,7 +66,9 @@ function withCluster(
         ...call,
         async connect() {
           const { access } = await cluster();
-          return new Client(retrying(overHttps(access, { userAgent: `fairlead-${part}/${version}` })));
+          const transport = retrying(overHttps(access, { userAgent: `fairlead-${part}/${version}` }));
+          await checkReachable(transport, access.server);
+          return new Client(transport);
         },
         async settingsInCluster() {
           const { found, access } = await cluster();
@@ -74,6 +79,17 @@ function withCluster(
       });
     },
   };
+}
+
+/** An action reads once: a server that does not answer is an error at once, not when informers give up. */
+async function checkReachable(transport: Transport, server: string): Promise<void> {
+  const problem = await transport.request({ method: 'GET', path: '/version' }).then(
+    ({ status }) => (status === 401 ? 'rejected the credentials (401)' : undefined),
+    (error: unknown) => `cannot be reached: ${messageOf(error)}`,
+  );
+  if (problem === undefined) return;
+  transport[Symbol.dispose]();
+  throw new FatalError(`the API server ${server} ${problem}`);
 }
 
 const isOffline = (): Promise<never> => Promise.reject(new Error('bug: the action is offline'));

@@ -74,7 +74,7 @@ export const part: Part = {
     'Publish Services and merged services in DNS zones outside the cluster: addresses, and SRV records for their ports. A ' +
     'Service is published if it has the annotation fairlead.dev/hostname or that of ExternalDNS.',
   examples: [
-    'fairlead publisher --kubeconfig publisher.kubeconfig --zone example.org --server 192.0.2.53 --tsig-key-file key.conf',
+    'fairlead publisher --zone example.org --server 192.0.2.53 --tsig-key-file key.conf',
     'fairlead publisher plan --zone example.org --server 192.0.2.53 --tsig-key-file key.conf',
   ],
   health: 10_362,

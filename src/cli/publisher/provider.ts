@@ -1,6 +1,6 @@
 // The flags of providers.
 import { readFileSync } from 'node:fs';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { parseName } from '../../dnswire/name.ts';
 import type { TsigKey } from '../../dnswire/tsig.ts';
@@ -141,6 +141,6 @@ function readKey(path: string): [string, TsigKey] {
     const text = readFileSync(path, 'utf8');
     return [text, parseKeyFile(text)];
   } catch (error) {
-    throw new UsageError(`cannot read --tsig-key-file ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read --tsig-key-file ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }

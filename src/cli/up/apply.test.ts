@@ -116,7 +116,7 @@ test('a directory is read in alphabetical order', async () => {
   } finally {
     await rm(path, { recursive: true });
   }
-  await assert.rejects(readManifests(path), { message: /^cannot read --apply .*ENOENT/ });
+  await assert.rejects(readManifests(path), { message: /^cannot read --apply .*: no such file or directory$/ });
 });
 
 test('the examples are valid manifests', async () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { inProcess } from '../../client/in-process.ts';
 import type { Transport } from '../../client/transport.ts';
 import { descriptorShare } from '../../machine/descriptors.ts';
@@ -231,7 +231,7 @@ async function readTokens(path: string | undefined): Promise<readonly StaticToke
   try {
     return parseTokenFile(await readFile(path, 'utf8'));
   } catch (error) {
-    throw new UsageError(`--token-auth-file ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`--token-auth-file ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
 

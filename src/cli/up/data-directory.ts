@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import { codesOf, FatalError } from '../errors.ts';
 import { makePrivateDirectory, readIfPresent, writePrivateFile } from '../../server/pki/files.ts';
@@ -71,7 +71,8 @@ async function takeLock(path: string, lockPath: string): Promise<DatabaseSync> {
     if (code === sqliteFull || codesOf(error).includes('ENOSPC')) {
       throw new FatalError(`the disk that holds ${path} is full: free some space`, { cause: error });
     }
-    throw new FatalError(`cannot use data directory ${path}: ${messageOf(error)}`, { cause: error });
+    const why = codesOf(error).includes('EEXIST') ? 'it is not a directory' : fileErrorOf(error);
+    throw new FatalError(`cannot use data directory ${path}: ${why}`, { cause: error });
   }
 }
 

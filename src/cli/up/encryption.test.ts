@@ -34,7 +34,10 @@ suite('--encryption-provider-config', () => {
     const path = join(folder.path, 'keys.yaml');
     await using stack = new AsyncDisposableStack();
     const open = (): Promise<unknown> => openEncryption({ path, reloads: false }, log, stack);
-    await assert.rejects(open, { code: 'USAGE', message: /^--encryption-provider-config .*keys\.yaml: ENOENT/ });
+    await assert.rejects(open, {
+      code: 'USAGE',
+      message: /^--encryption-provider-config .*keys\.yaml: no such file or directory$/,
+    });
     await writeFile(path, configurationOf([{ kms: {} }]));
     await assert.rejects(open, /keys\.yaml: resources\[0\]\.providers\[0\]\.kms: .*KMS providers are not supported/);
   });

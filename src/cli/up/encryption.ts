@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import { UsageError } from '../errors.ts';
@@ -57,7 +57,7 @@ export async function openEncryption(
     if (reloads) stack.use(followEncryption({ path, text, encryption, log }));
     return encryption;
   } catch (error) {
-    throw new UsageError(`--encryption-provider-config ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`--encryption-provider-config ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
 
@@ -85,7 +85,10 @@ export function followEncryption(options: FollowEncryptionOptions): AsyncDisposa
       await encryption.reload(text, Date.now());
       log.info({ file: path }, 'encryption configuration reloaded');
     } catch (error) {
-      log.error({ file: path, reason: messageOf(error) }, 'encryption configuration not reloaded: the file is invalid');
+      log.error(
+        { file: path, reason: fileErrorOf(error) },
+        'encryption configuration not reloaded: the file is invalid',
+      );
     }
   };
   let reloading = Promise.resolve();

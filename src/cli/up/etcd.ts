@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf, messageOf } from '../../api/error-message.ts';
 import type { Store } from '../../store/store.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
@@ -152,7 +152,7 @@ async function readPem(flag: string, file: string | undefined): Promise<string |
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`--${flag} ${file}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`--${flag} ${file}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';
 
@@ -92,7 +92,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
     if (names.length === 0) throw new UsageError('there is no .yaml, .yml or .json file in it');
     return names.map((name) => join(path, name));
   } catch (error) {
-    throw new UsageError(`cannot read --apply ${path}: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read --apply ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { messageOf } from '../../api/error-message.ts';
+import { fileErrorOf } from '../../api/error-message.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import { trustedCertificates } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';
@@ -101,7 +101,7 @@ const dayMs = 86_400_000;
 /** A part has the rights of its role; a group would give it more. */
 function checkPart(name: string, groups: readonly string[]): void {
   const known = Object.keys(parts);
-  if (!known.includes(name)) throw new UsageError(`part "${name}": the parts are ${known.join(', ')}`);
+  if (!known.includes(name)) throw new UsageError(`unknown part "${name}": the parts are ${known.join(', ')}`);
   if (groups.length > 0)
     throw new UsageError('--group cannot be combined with --part: a part has the rights of its role');
 }
@@ -145,7 +145,7 @@ async function writeNew(path: string, text: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    const why = codesOf(error).includes('EEXIST') ? 'the file exists: remove it or pass -o FILE' : messageOf(error);
+    const why = codesOf(error).includes('EEXIST') ? 'the file exists: remove it or pass -o FILE' : fileErrorOf(error);
     throw new FatalError(`cannot write ${path}: ${why}`, { cause: error });
   }
 }

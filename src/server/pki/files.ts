@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-import { codeOf, messageOf } from '../../api/error-message.ts';
+import { codeOf, fileErrorOf } from '../../api/error-message.ts';
 import { replaceFile } from '../../machine/replace-file.ts';
 import type { KeyPair } from './issue.ts';
 
@@ -68,7 +68,7 @@ export async function writePrivateFile(path: string, content: string): Promise<v
 /** Adds the path to an error. Omits its code, which callers would mistake for that of a port. */
 function writeError(path: string, error: unknown): Error {
   const advice = adviceFor[codeOf(error)];
-  return new Error(`${path} cannot be written (${messageOf(error)})${advice === undefined ? '' : `: ${advice}`}`);
+  return new Error(`${path} cannot be written (${fileErrorOf(error)})${advice === undefined ? '' : `: ${advice}`}`);
 }
 
 const adviceFor: Readonly<Record<string, string>> = {

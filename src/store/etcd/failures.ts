@@ -50,5 +50,5 @@ export function reasonOf(error: unknown): string {
   if (text.startsWith('Deadline exceeded')) return 'no answer in time';
   // grpc-js names the cause after a list of addresses, and before notes.
   const cause = text.split('Last error: ')[1];
-  return cause?.split('. Resolution note')[0] ?? text;
+  return cause?.replace(/^Error: /, '').split('. Resolution note')[0] ?? text;
 }
