@@ -20,7 +20,7 @@ export interface LoadedPart {
   readonly name: PartName;
   readonly cluster: string;
   readonly start: StartPart;
-  /** What actions of its command need to know of its flags. */
+  /** The flags that actions of its command read. */
   readonly flags?: PartState['flags'];
 }
 

@@ -32,7 +32,7 @@ export function runProgram(
       else reject(error);
     });
     child.on('close', (code) => resolve({ code, ...output }));
-    // It may exit without reading its input; the exit code tells why.
+    // It may exit without reading its input; the exit code has the reason.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });
