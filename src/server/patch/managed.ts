@@ -45,8 +45,8 @@ export interface Update {
   readonly apiVersion: string;
   /** Absent for the object itself. */
   readonly subresource?: string;
-  /** RFC 3339, whole seconds. */
-  readonly now: string;
+  /** RFC 3339, whole seconds; undefined for an entry without a time. */
+  readonly now: string | undefined;
   /** Fields that a write through this subresource never changes, and therefore never owns; see `resetFieldsOf`. */
   readonly resetFields?: FieldSet;
 }

@@ -25,7 +25,7 @@ export function managersWithScale(managers: Managers, ofScale: Managers, apiVers
   const writers = new Map(
     storedEntries(ofScale)
       .filter(ownsReplicas)
-      .map((entry) => ({ ...entry, apiVersion, fieldsV1: replicas }))
+      .map((entry) => scaleEntry(entry, apiVersion))
       .map((entry) => [identityOf(entry), entry]),
   );
   const kept = storedEntries(managers).map((entry) =>
@@ -34,4 +34,10 @@ export function managersWithScale(managers: Managers, ofScale: Managers, apiVers
       : { ...entry, fieldsV1: difference(entry.fieldsV1, replicas) },
   );
   return encode([...kept, ...writers.values()]);
+}
+
+/** The entry of a writer of the scale among those of the workload; without a time, as in Kubernetes. */
+function scaleEntry(given: Entry, apiVersion: string): Entry {
+  const { time: _, ...entry } = given;
+  return { ...entry, apiVersion, fieldsV1: replicas };
 }

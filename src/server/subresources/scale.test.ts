@@ -145,13 +145,13 @@ suite('scale', () => {
     });
   }
 
-  test('a write of a missing workload names the subresource, a read does not', async () => {
+  test('a missing workload is a 404', async () => {
     await using server = await testServer();
     const read = await server.ask('GET', `${deployments}/web/scale`);
     const written = await server.ask('PUT', `${deployments}/web/scale`, { body: scaled(1) });
     assert.deepEqual(
       [read.body.message, written.body.message],
-      ['deployments.apps "web" not found', 'deployments/scale.apps "web" not found'],
+      ['deployments.apps "web" not found', 'deployments.apps "web" not found'],
     );
   });
 

@@ -76,7 +76,8 @@ const writerOf = ({ user, warnings = [] }: Target, options: DeleteOptions): Writ
 
 const isDryRun = ({ dryRun = [] }: DeleteOptions): boolean => dryRun.includes('All');
 
-function checkPreconditions(resource: Resource, old: ApiObject, { preconditions }: DeleteOptions): void {
+/** Throws a 409 unless the object has the UID and the revision that the options require. */
+export function checkPreconditions(resource: Resource, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions ?? {};
   const subject = kindSubject(resource, old.metadata.name ?? '');
   if (uid !== undefined && uid !== old.metadata.uid) {

@@ -1,5 +1,4 @@
 import { conflict, failure, invalid, notFound, staleObject, serverTimeout } from '../../api/errors.ts';
-import type { Subject } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
@@ -76,7 +75,7 @@ async function updateWithRetries(
     const item = resource.cache.get(key);
     if (item === undefined) {
       rejectDamaged(context, resource, request);
-      if (revision.create === undefined) throw notFound(writtenSubject(resource, request));
+      if (revision.create === undefined) throw notFound(subjectOf(resource, request.name));
       requireNamespace(context, resource, request.namespace);
       requireCreate(context, resource, request);
       return await revision.create();
@@ -85,12 +84,6 @@ async function updateWithRetries(
     if (written !== 'retry') return written;
   }
   throw serverTimeout('update', subjectOf(resource, request.name));
-}
-
-/** The subject of a 404: with the subresource if that has a body of its own, as in Kubernetes. */
-function writtenSubject(resource: Resource, { name, subresource, representation }: WriteRequest): Subject {
-  const subject = subjectOf(resource, name);
-  return representation === undefined ? subject : { ...subject, resource: `${subject.resource}/${subresource}` };
 }
 
 async function tryUpdate(
@@ -224,7 +217,8 @@ function withTrackedFields(
     manager: request.manager,
     apiVersion: apiVersionOf(kind),
     subresource: request.subresource,
-    now: timestamp(context.clock()),
+    // As in Kubernetes, entries of a writer of another representation have no time.
+    now: request.representation === undefined ? timestamp(context.clock()) : undefined,
     resetFields: resetFieldsOf(kind, request.subresource),
   });
   return withManagedFields(revised, managedFields);

@@ -12,10 +12,11 @@ export interface Change {
 }
 
 /** The request behind a write. */
-export type WriteSource = Pick<
-  WriteRequest,
-  'user' | 'subresource' | 'representation' | 'dryRun' | 'warnings' | 'sent'
->;
+export interface WriteSource extends Pick<WriteRequest, 'user' | 'dryRun' | 'warnings' | 'sent'> {
+  readonly subresource: string;
+  /** What the client wrote instead of the object itself, if anything. */
+  readonly representation?: AdmissionAttributes['representation'];
+}
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 

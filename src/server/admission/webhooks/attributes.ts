@@ -11,7 +11,7 @@ export interface AdmissionAttributes {
   readonly kind: Kind;
   readonly subresource: string;
   /** What a subresource shows instead of the object. */
-  readonly representation?: Representation | undefined;
+  readonly representation?: Pick<Representation, 'kind' | 'of'> | undefined;
   /** The new object; undefined for a deletion. */
   readonly object: ApiObject | undefined;
   /** The existing object; undefined for a creation. */

@@ -1,6 +1,7 @@
 import { age, ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { Column, RowCondition } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
+import { evictionKind } from '../../policy/eviction/kind.ts';
 import type { Pod } from './schema.ts';
 import { pod } from './schema.ts';
 import { summarize } from './summary.ts';
@@ -83,6 +84,7 @@ export const podKind = defineKind<Pod>({
   namespaced: true,
   schema: pod,
   hasStatus: true,
+  subresources: [{ name: 'eviction', verbs: ['create'], body: evictionKind }],
   generation: 'spec',
   deleteReturns: 'object',
   columns: podColumns,
