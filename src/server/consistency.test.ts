@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
+import { openEtcdStore } from '../store/etcd/etcd.ts';
+import { openMemoryStore } from '../store/memory/memory.ts';
 import { until } from './testing/until.ts';
 import type { TestServer, TestWatch } from './testing/server.ts';
 import { testServer } from './testing/server.ts';
@@ -166,7 +168,14 @@ async function mark(server: TestServer): Promise<void> {
 }
 
 test('a list plus the following events equals the next list, for every selector and start revision', async () => {
-  await using server = await testServer();
+  await using stack = new AsyncDisposableStack();
+  const etcd = process.env['FAIRLEAD_TEST_ETCD'];
+  const store =
+    etcd === undefined
+      ? openMemoryStore()
+      : await openEtcdStore({ endpoints: etcd.split(','), prefix: '/consistency' });
+  stack.use(store);
+  const server = stack.use(await testServer({ store }));
   for (const name of ['one', 'two']) await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
   await fc.assert(
     fc.asyncProperty(

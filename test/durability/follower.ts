@@ -6,8 +6,8 @@ import type { Connection, TestObject, Watch, WatchEvent } from '../harness/conne
 
 /** A client that keeps a copy of a collection by watching it, across restarts of the server. */
 export class Follower {
-  /** The revision of the last event. */
-  seen = 0;
+  /** The revision of the last event; before the first, where the follower begins. */
+  seen: number;
   /** The number of events so far. */
   count = 0;
   readonly #collection: string;
@@ -18,18 +18,19 @@ export class Follower {
   #recent: string[] = [];
   #problem: string | undefined;
 
-  constructor(collection: string) {
+  constructor(collection: string, from: number) {
     this.#collection = collection;
+    this.seen = from;
   }
 
   get ended(): Promise<void> {
     return this.#watch?.ended ?? Promise.resolve();
   }
 
-  /** Watches from the last revision; the first time from the beginning. */
+  /** Watches from the last revision. */
   follow(connection: Connection): void {
     this.#recent = [];
-    this.#watch = connection.watch(`${this.#collection}?watch=1&resourceVersion=${this.seen || 1}`, (event) =>
+    this.#watch = connection.watch(`${this.#collection}?watch=1&resourceVersion=${this.seen}`, (event) =>
       this.#take(event),
     );
   }

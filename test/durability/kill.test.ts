@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -9,7 +8,7 @@ import { Connection } from '../harness/connection.ts';
 import type { TestObject } from '../harness/connection.ts';
 import { checkClaims } from './claims.ts';
 import { Follower } from './follower.ts';
-import { copyStore, readRemains } from './store-copy.ts';
+import { remainsOfKilled } from './store-copy.ts';
 import { Writer } from './writer.ts';
 
 const rounds = Number(process.env['FAIRLEAD_KILL_ROUNDS'] ?? 200);
@@ -19,16 +18,16 @@ const resources = ['services', 'configmaps'] as const;
 test(`${rounds} kills with SIGKILL lose no acknowledged write and leave no partial write`, async (context) => {
   await using server = await FairleadServer.start();
   const credentials = await server.credentials();
-  await createNamespace(server, credentials);
+  const from = await createNamespace(server, credentials);
   const writers = Array.from({ length: 6 }, (_, index) => new Writer(`w${index}`, namespace, () => Math.random()));
-  const followers = resources.map((resource) => new Follower(`/api/v1/namespaces/${namespace}/${resource}`));
+  const followers = resources.map((resource) => new Follower(`/api/v1/namespaces/${namespace}/${resource}`, from));
   let revision = 0;
   for (let round = 0; round < rounds; round++) {
     server.prepare();
     await disturb(server, credentials, { writers, followers });
     const since = Math.min(...followers.map((follower) => follower.seen));
-    const copy = await copyStore(join(server.directory, 'clusters', 'fairlead'));
-    const [remains] = await Promise.all([readRemains(copy, since), server.start()]);
+    const read = await remainsOfKilled(server.directory, since);
+    const [remains] = await Promise.all([read(), server.start()]);
     checkClaims(remains.entries);
     assert.ok(remains.revision >= revision, `the revision went back from ${revision} to ${remains.revision}`);
 
@@ -46,10 +45,12 @@ test(`${rounds} kills with SIGKILL lose no acknowledged write and leave no parti
   context.diagnostic(`${rounds} kills, ${acknowledged} acknowledged writes, ${events} events seen, none lost`);
 });
 
-async function createNamespace(server: FairleadServer, credentials: Credentials): Promise<void> {
+/** Returns the revision at which the namespace was created. */
+async function createNamespace(server: FairleadServer, credentials: Credentials): Promise<number> {
   using connection = new Connection(server.port, credentials);
   const created = await connection.ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
   assert.equal(created.status, 201);
+  return Number(created.body.metadata.resourceVersion);
 }
 
 /** The number of acknowledged writes so far. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { ProcessOptions } from './process.ts';
 import { FairleadProcess } from './process.ts';
+import { storeFlags } from './store.ts';
 
 /** A `fairlead` process that is ready. */
 export interface Fairlead extends AsyncDisposable {
@@ -22,7 +23,10 @@ export async function startFairlead(
 ): Promise<Fairlead> {
   const [name = '', ...flags] = command;
   const port = name === 'up' ? '--port-base' : '--secure-port';
-  const process = new FairleadProcess([name, '--data-dir', directory, port, '0', ...flags], options);
+  const process = new FairleadProcess(
+    [name, '--data-dir', directory, port, '0', ...storeFlags(directory, flags), ...flags],
+    options,
+  );
   const stop: Fairlead['stop'] = (signal) => process.stop(signal);
   try {
     await process.ready();

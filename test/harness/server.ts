@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { freePort } from '../../src/server/testing/free-port.ts';
 import { FairleadProcess } from './process.ts';
+import { storeFlags } from './store.ts';
 
 /** The address and credentials of an administrator. */
 export interface Credentials {
@@ -58,7 +59,8 @@ export class FairleadServer implements AsyncDisposable {
 
   /** Starts the next process now, up to the point where it needs the data directory. */
   prepare(): void {
-    const args = ['server', '--data-dir', this.directory, '--secure-port', `${this.port}`, ...this.#flags];
+    const args = ['server', '--data-dir', this.directory, '--secure-port', `${this.port}`];
+    args.push(...storeFlags(this.directory, this.#flags), ...this.#flags);
     this.#next ??= new FairleadProcess(args, { held: true });
   }
 
