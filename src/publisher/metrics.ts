@@ -5,6 +5,7 @@ import { collectedCounter, collectedGauge } from '../metrics/collected.ts';
 import type { Name } from '../dnswire/data.ts';
 import type { ZonePlan } from './plan/changes.ts';
 import type { RecordSet, ZoneContent } from './plan/record-set.ts';
+import type { WebhookCall } from './providers/webhook/provider.ts';
 
 /** The numbers of one zone after its last sync. */
 interface ZoneNumbers {
@@ -27,6 +28,8 @@ export class PublisherMetrics {
   #reconciledAt = 0;
   #syncedAt = 0;
   #messages = 0;
+  /** Call → its number and that of its errors. */
+  readonly #webhookCalls = new Map<WebhookCall, { all: number; errors: number }>();
 
   constructor(registry: Registry) {
     const counter = (name: string, help: string, read: () => Samples): void =>
@@ -83,11 +86,22 @@ export class PublisherMetrics {
         return [{ zone, change }, value] as const;
       }),
     );
+    for (const [call, what] of webhookCalls) {
+      const name = `external_dns_webhook_provider_${call}`;
+      gauge(`${name}_requests_total`, `Requests with ${what} call`, () => this.#webhookCalls.get(call)?.all ?? 0);
+      gauge(`${name}_errors_total`, `Errors with ${what} call`, () => this.#webhookCalls.get(call)?.errors ?? 0);
+    }
     counter('fairlead_publisher_dns_messages_total', 'DNS messages to and from servers.', () => this.#messages);
   }
 
   /** A message was sent or received. */
   readonly countMessage = (): void => void this.#messages++;
+
+  /** A call to a webhook provider has ended. */
+  readonly countWebhookCall = (call: WebhookCall, isError: boolean): void => {
+    const { all, errors } = this.#webhookCalls.get(call) ?? { all: 0, errors: 0 };
+    this.#webhookCalls.set(call, { all: all + 1, errors: errors + (isError ? 1 : 0) });
+  };
 
   /** The sets that are to exist were computed. */
   desired(sets: Iterable<RecordSet>, refusals: number): void {
@@ -127,6 +141,13 @@ export class PublisherMetrics {
     this.#providerErrors++;
   }
 }
+
+/** The calls of the webhook protocol, and the words of ExternalDNS' help texts. */
+const webhookCalls = [
+  ['records', 'Records'],
+  ['applychanges', 'ApplyChanges'],
+  ['adjustendpoints', 'AdjustEndpoints'],
+] as const;
 
 function sum(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

@@ -5,6 +5,7 @@ import type { Policy } from './plan/changes.ts';
 import type { RegistryOptions } from './plan/registry.ts';
 import type { DomainFilter } from './plan/zones.ts';
 import type { Provider } from './providers/provider.ts';
+import type { WebhookCall } from './providers/webhook/provider.ts';
 
 /** The objects that can be published. */
 export const sourceNames = ['service', 'import'] as const;
@@ -39,4 +40,6 @@ export interface ProviderObserver {
   readonly clock: Clock;
   /** A message was sent to a server or received from it. */
   readonly onMessage: () => void;
+  /** A call of the webhook protocol has ended. */
+  readonly onWebhookCall: (call: WebhookCall, isError: boolean) => void;
 }

@@ -44,7 +44,11 @@ export function startPublisher(context: PartContext, options: PublisherOptions):
     recorders: () => [recorder],
     problems: () => publisher?.problems() ?? [],
     async lead(term) {
-      await using provider = options.openProvider({ clock, onMessage: metrics.countMessage });
+      await using provider = options.openProvider({
+        clock,
+        onMessage: metrics.countMessage,
+        onWebhookCall: metrics.countWebhookCall,
+      });
       const reporter = new Reporter({ log, recorder, sources });
       publisher = new Publisher({ ...options, clock, log, provider, sources, reporter, metrics });
       const queue = new WorkQueue({

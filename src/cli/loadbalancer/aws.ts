@@ -4,7 +4,7 @@ import type { AwsOptions } from '../../loadbalancer/providers/aws/provider.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, textOf } from '../options/flags.ts';
-import { listOf, oneOf } from '../options/values.ts';
+import { listOf, oneOf, parseHttpUrl } from '../options/values.ts';
 
 /** The source of load balancers. */
 export const providerFlag: Flag = {
@@ -47,8 +47,10 @@ export function readAws(settings: Settings): AwsSettings | undefined {
     subnets: ids('aws-subnets', 'subnet'),
     securityGroups: ids('aws-security-groups', 'sg'),
     ...(region === '' ? {} : { region }),
-    ...(settings.has('aws-endpoint') ? { endpoint: readFlag(settings, 'aws-endpoint', url, '') } : {}),
-    ...(settings.has('aws-ec2-endpoint') ? { ec2Endpoint: readFlag(settings, 'aws-ec2-endpoint', url, '') } : {}),
+    ...(settings.has('aws-endpoint') ? { endpoint: readFlag(settings, 'aws-endpoint', parseHttpUrl, '') } : {}),
+    ...(settings.has('aws-ec2-endpoint')
+      ? { ec2Endpoint: readFlag(settings, 'aws-ec2-endpoint', parseHttpUrl, '') }
+      : {}),
   };
 }
 
@@ -72,11 +74,6 @@ const parseId =
 /** The name becomes part of a tag. */
 function clusterName(text: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) throw new UsageError('expected letters, digits, "-", "_", "."');
-  return text;
-}
-
-function url(text: string): string {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new UsageError('expected http://… or https://…');
   return text;
 }
 

@@ -90,6 +90,12 @@ export const parseRange = (text: string): string =>
   canonicalCidr(`${text}/${text.includes(':') ? 128 : 32}`) ??
   expected('a CIDR such as 10.0.0.0/8');
 
+/** An address of an HTTP server. */
+export function parseHttpUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new UsageError('expected http://… or https://…');
+  return text;
+}
+
 /** Reads an IP address. */
 export const parseAddress = (text: string): string =>
   isIP(text) === 0 ? expected('an IP address, such as 0.0.0.0') : text;

@@ -37,7 +37,11 @@ export async function printPlan(
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeoutMs);
   const informers = new Informers({ client: await connect(), log: { debug: () => {}, warn: () => {} } });
-  await using provider = (await loadProvider())({ clock: systemClock, onMessage: () => undefined });
+  await using provider = (await loadProvider())({
+    clock: systemClock,
+    onMessage: () => undefined,
+    onWebhookCall: () => undefined,
+  });
   try {
     const sources = new Sources(informers, options);
     await sources.synced(late.signal).catch((error: unknown) => {

@@ -12,9 +12,9 @@ import { isIP } from 'node:net';
 import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, readFlags } from '../options/flags.ts';
-import { nonEmpty, oneOf, parsePort } from '../options/values.ts';
+import { nonEmpty, oneOf, parseHttpUrl, parsePort } from '../options/values.ts';
 
-const providers = ['rfc2136', 'file'] as const;
+const providers = ['rfc2136', 'webhook', 'file'] as const;
 type ProviderName = (typeof providers)[number];
 
 const rfc2136Flags: readonly Flag[] = grouped('DNS servers', [
@@ -31,6 +31,15 @@ const rfc2136Flags: readonly Flag[] = grouped('DNS servers', [
   },
 ]);
 
+const webhookFlags: readonly Flag[] = grouped('Webhook providers', [
+  {
+    name: 'webhook-provider-url',
+    value: 'URL',
+    description: "webhook provider of ExternalDNS; without --zone, the zones are the provider's domains",
+    default: 'http://localhost:8888',
+  },
+]);
+
 const fileFlags: readonly Flag[] = grouped('Zone files', [
   {
     name: 'zone-directory',
@@ -40,13 +49,17 @@ const fileFlags: readonly Flag[] = grouped('Zone files', [
 ]);
 
 /** The flags that only one provider has. */
-const flagsOf: Readonly<Record<ProviderName, readonly Flag[]>> = { rfc2136: rfc2136Flags, file: fileFlags };
+const flagsOf: Readonly<Record<ProviderName, readonly Flag[]>> = {
+  rfc2136: rfc2136Flags,
+  webhook: webhookFlags,
+  file: fileFlags,
+};
 
 export const providerFlags: readonly Flag[] = [
   {
     name: 'provider',
     value: 'NAME',
-    description: 'where records are written: DNS servers (RFC 2136), or zone files',
+    description: 'where records are written: DNS servers (RFC 2136), webhook providers of ExternalDNS, or zone files',
     choices: providers,
     default: 'rfc2136',
   },
@@ -70,9 +83,20 @@ export function readProvider(settings: Settings): LoadProvider {
   switch (name) {
     case 'rfc2136':
       return rfc2136(settings);
+    case 'webhook':
+      return webhook(settings);
     case 'file':
       return file(settings);
   }
+}
+
+function webhook(settings: Settings): LoadProvider {
+  const zones = [...new Set(readFlags(settings, 'zone', parseZone))];
+  const url = readFlag(settings, 'webhook-provider-url', parseHttpUrl, 'http://localhost:8888');
+  return async () => {
+    const { WebhookProvider } = await import('../../publisher/providers/webhook/provider.ts');
+    return ({ onWebhookCall }) => new WebhookProvider({ url, zones, onCall: onWebhookCall });
+  };
 }
 
 function file(settings: Settings): LoadProvider {

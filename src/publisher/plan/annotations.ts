@@ -1,6 +1,7 @@
 // Annotations of Services and exports: ours, and those of ExternalDNS under both of its prefixes.
 import { familyOf } from '../../api/addresses.ts';
 import { listOf, publicationAnnotationOf, publicationPrefixes } from '../../api/kinds/core/service/public-name.ts';
+import type { Properties } from './record-set.ts';
 
 /** What an object says about its publication. */
 export interface Publication {
@@ -16,7 +17,7 @@ export interface Publication {
   /** Sentences about values that are invalid; these are ignored. */
   readonly errors: readonly string[];
   /** Provider-specific settings: `webhook/NAME` → value. */
-  readonly properties: Readonly<Record<string, string>>;
+  readonly properties: Properties;
 }
 
 /** Settings of ExternalDNS that change what is published in a way that is not supported. */
@@ -55,7 +56,7 @@ export function publicationOf(annotations: Readonly<Record<string, string>> | un
   };
 }
 
-function webhookProperties(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function webhookProperties(annotations: Readonly<Record<string, string>>): Properties {
   const found = publicationPrefixes
     .toReversed()
     .flatMap((prefix) =>

@@ -1,8 +1,9 @@
 // Desired sets × the content of a zone × who owns it → changes.
+import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../dnswire/data.ts';
 import { parentOf } from '../../dnswire/name.ts';
 import type { DesiredSet, ObjectRefusal, WantedSets } from './desired.ts';
-import type { PublishedType, RecordSet, ZoneContent } from './record-set.ts';
+import type { Properties, PublishedType, RecordSet, ZoneContent } from './record-set.ts';
 import { hasSameValues, publishedTypes, recordSet } from './record-set.ts';
 import type { Ownership, RegistryOptions } from './registry.ts';
 import { legacyRegistryName, ownershipsIn, printOwnership, registryName } from './registry.ts';
@@ -16,7 +17,7 @@ export interface SetChange {
   readonly before: RecordSet | undefined;
   /** undefined: the set is deleted. */
   readonly after: RecordSet | undefined;
-  readonly properties?: Readonly<Record<string, string>>;
+  readonly properties?: Properties;
 }
 
 /** All changes at one name and of its registry records, which are applied together or not at all. */
@@ -124,12 +125,17 @@ class Planner {
     }
     if (before !== undefined && policy === 'create-only') return [];
     const properties = Object.keys(next.properties).length === 0 ? {} : { properties: next.properties };
-    const isUnchanged = before !== undefined && hasSameValues(before, next.set) && before.ttl === next.set.ttl;
+    const isUnchanged = before !== undefined && isAsWanted(before, next);
     const isMigrating = before !== undefined && this.#ownerOf(before) !== this.#input.registry.ownerId;
     const after = isUnchanged ? before : next.set;
     const registered = this.#register(next, { isNew: before === undefined, isMigrating });
     const isRegistered = registered.before === registered.after;
-    return isUnchanged && isRegistered ? [] : [{ before, after, ...properties }, registered];
+    return isUnchanged && isRegistered
+      ? []
+      : [
+          { before, after, ...properties },
+          { ...registered, ...properties },
+        ];
   }
 
   /** The registry record that a set is to have. Its text stays while the owner is the same. */
@@ -268,6 +274,12 @@ class Planner {
     return ownerships.length > 0 && ownerships.every(({ owner }) => owner === ownerId || owner === migrateFrom);
   }
 }
+
+/** Whether a set is as it is to be. A TTL of 0 leaves it to the provider, and not every provider has settings. */
+const isAsWanted = (before: RecordSet, { set, properties }: DesiredSet): boolean =>
+  hasSameValues(before, set) &&
+  (set.ttl === 0 || before.ttl === set.ttl) &&
+  (before.properties === undefined || isDeepStrictEqual(before.properties, properties));
 
 function count(counts: Map<string, number>, type: string): void {
   counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -15,7 +15,7 @@ import { printName } from '../../dnswire/name.ts';
 import type { Publication } from './annotations.ts';
 import { publicationOf } from './annotations.ts';
 import { exposedNodes, nodeAddresses } from './nodes.ts';
-import type { RecordSet } from './record-set.ts';
+import type { Properties, RecordSet } from './record-set.ts';
 import { recordSet } from './record-set.ts';
 import { isEncodable, isWildcard, parseHostname } from './zones.ts';
 
@@ -48,7 +48,7 @@ export interface Claim {
   /** What is published of the object stays as it is: nothing is known of its targets now. */
   readonly isKept?: true;
   /** Settings for webhook providers. */
-  readonly properties: Readonly<Record<string, string>>;
+  readonly properties: Properties;
 }
 
 /** What a claim depends on beside its object. */

@@ -2,7 +2,7 @@
 import type { Name } from '../../dnswire/data.ts';
 import type { Claim, Refusal } from './claim.ts';
 import { recordSet } from './record-set.ts';
-import type { RecordSet } from './record-set.ts';
+import type { Properties, RecordSet } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
 import { registryName } from './registry.ts';
 import type { DomainFilter } from './zones.ts';
@@ -15,7 +15,7 @@ export interface DesiredSet {
   readonly resource: string;
   /** All objects that ask for it. */
   readonly resources: readonly string[];
-  readonly properties: Readonly<Record<string, string>>;
+  readonly properties: Properties;
 }
 
 /** A refusal and the object that it concerns. */

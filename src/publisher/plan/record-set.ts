@@ -8,7 +8,12 @@ export interface RecordSet {
   readonly ttl: number;
   /** The data in zone file format, sorted, each once. */
   readonly values: readonly string[];
+  /** Settings of the set, where the provider has them: `webhook/NAME` → value. */
+  readonly properties?: Properties;
 }
+
+/** Settings of a set for its provider. */
+export type Properties = Readonly<Record<string, string>>;
 
 /** The types that are published. Sets of other types are read, and never changed. */
 export const publishedTypes = ['A', 'AAAA', 'CNAME', 'SRV'] as const;

@@ -5,9 +5,10 @@ import type { TsigKey } from '../../../dnswire/tsig.ts';
 import { maxTsigBytes } from '../../../dnswire/tsig.ts';
 import { encodeUpdate } from '../../../dnswire/update.ts';
 import { maxMessageBytes, MessageWriter } from '../../../dnswire/writer.ts';
-import { yieldToEventLoop } from '../../../machine/timers.ts';
 import type { NameChange } from '../../plan/changes.ts';
 import type { ZoneContent } from '../../plan/record-set.ts';
+import type { Problem } from '../batches.ts';
+import { sendBatches } from '../batches.ts';
 import type { Failure } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import type { Server } from './exchange.ts';
@@ -19,8 +20,6 @@ import { batchesOf, updateOf } from './updates.ts';
 
 /** Messages are filled up to this size; compression makes them smaller. */
 const batchBytes = 60_000;
-/** The most messages that may fail in one `apply`: a server that rejects everything is not asked for every name. */
-const maxFailedMessages = 100;
 
 /** A zone on a server. Calls must not overlap. */
 export class ServedZone {
@@ -56,29 +55,11 @@ export class ServedZone {
   async apply(changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]> {
     const mirror = this.#mirror;
     if (mirror === undefined) throw new Error('bug: the zone was not read');
-    const failures: Failure[] = [];
-    let failed = 0;
-    const pending = [
-      ...batchesOf(
-        changes.map((change) => updateOf(change, mirror)),
-        batchBytes,
-      ),
-    ].reverse();
-    for (let batch = pending.pop(); batch !== undefined; batch = pending.pop()) {
-      const problem = await this.#send(batch, signal);
-      if (problem === undefined) continue;
-      failed++;
-      // One bad record fails its whole message: find it by halving.
-      if (batch.length > 1 && failed < maxFailedMessages) {
-        const middle = batch.length >> 1;
-        pending.push(batch.slice(middle), batch.slice(0, middle));
-      } else failures.push(...batch.map(({ change }) => ({ change, ...problem })));
-      await yieldToEventLoop();
-    }
-    return failures;
+    const updates = changes.map((change) => updateOf(change, mirror));
+    return sendBatches(batchesOf(updates, batchBytes), (batch) => this.#send(batch, signal));
   }
 
-  async #send(batch: readonly PlannedUpdate[], signal: AbortSignal): Promise<Omit<Failure, 'change'> | undefined> {
+  async #send(batch: readonly PlannedUpdate[], signal: AbortSignal): Promise<Problem | undefined> {
     const update = {
       zone: this.#zone,
       prerequisites: batch.flatMap(({ prerequisites }) => prerequisites),
