@@ -66,6 +66,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     group: manage,
     load: async () => (await import('./ca/command.ts')).command,
   },
+  store: {
+    summary: 'back up, restore, move and check stores',
+    group: manage,
+    load: async () => (await import('./store/command.ts')).command,
+  },
   gates: {
     summary: 'list the feature gates and their values',
     group: manage,

@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces a file atomically, so that readers and crashes see the old content or the new. */
-export async function replaceFile(path: string, content: string, mode: number): Promise<void> {
+/** A text, or its pieces. */
+type Content = string | AsyncIterable<string>;
+
+/** Replaces a file atomically, so that readers and crashes see the old content or the new. Rejects with errors of `content` too. */
+export async function replaceFile(path: string, content: Content, mode: number): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     await writeAndSync(temporary, content, mode);
@@ -15,7 +18,7 @@ export async function replaceFile(path: string, content: string, mode: number): 
   }
 }
 
-async function writeAndSync(path: string, content: string, mode: number): Promise<void> {
+async function writeAndSync(path: string, content: Content, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(content);

@@ -6,6 +6,7 @@ import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './nonresource/documents.ts';
+import { backupPath, backupReply } from './nonresource/backup.ts';
 import { documentFor } from './nonresource/documents.ts';
 import type { HealthCheck } from './nonresource/health.ts';
 import { health } from './nonresource/health.ts';
@@ -21,10 +22,14 @@ import { parseRequest } from './request.ts';
 import type { Resource } from './resource.ts';
 import { answerReview } from './reviews/answer.ts';
 import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError } from '../store/errors.ts';
+import type { Store } from '../store/store.ts';
 import { dispatchVerb, pathSupport } from './verbs/dispatch.ts';
 
 export interface HandlerOptions {
   readonly context: ServerContext;
+  /** The name of the cluster, and its store with values as they are stored. */
+  readonly cluster: string;
+  readonly rawStore: Store;
   readonly kinds: readonly Kind[];
   readonly documents: DocumentOptions;
   readonly checks: readonly HealthCheck[];
@@ -176,12 +181,13 @@ export class Handler {
   }
 
   async #serveNonResource(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
-    const { context, documents, checks, metrics } = this.#options;
+    const { context, documents, checks, metrics, rawStore, cluster } = this.#options;
     const { accountTokens } = context.identity;
     const reply =
       health(path, query, checks) ??
       documentFor(path, query, { request, options: documents }) ??
-      (await issuerReply(path, accountTokens, documents.address));
+      (await issuerReply(path, accountTokens, documents.address)) ??
+      (path === backupPath ? await backupReply(rawStore, cluster, context.clock()) : undefined);
     if (reply !== undefined) return request.method === 'GET' || request.method === 'HEAD' ? reply : methodNotAllowed();
     if (path !== '/metrics') return this.#notFound(path);
     const { body, contentType } = await metrics.text();

@@ -153,7 +153,8 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     encryption: options.encryption,
     additional: options.additionalMetrics,
   });
-  const handler = new Handler({ context, kinds, documents, metrics, checks, limits, audit });
+  const { name: cluster, store: rawStore } = options;
+  const handler = new Handler({ context, cluster, rawStore, kinds, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
   /** Removes this server from the endpoints of `kubernetes`. */
   let leave = (): Promise<void> => Promise.resolve();

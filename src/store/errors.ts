@@ -33,6 +33,11 @@ export class DataDirectoryError extends Error {
   readonly code = 'STORE_DATA_DIRECTORY';
 }
 
+/** A backup cannot be used: truncated, damaged, of a newer format, or another file. */
+export class BackupError extends Error {
+  readonly code = 'STORE_BACKUP';
+}
+
 /** The writes cannot be one commit: too many, or a duplicate key. A bug of the caller. */
 export class InvalidCommitError extends Error {
   readonly code = 'STORE_INVALID_COMMIT';

@@ -1,5 +1,6 @@
 import type { Kind } from '../../api/kind.ts';
 import { issuerPaths } from '../access/identity/issuer-documents.ts';
+import { backupPath } from './backup.ts';
 import { aggregatedDiscovery } from '../discovery/aggregated.ts';
 import type { Document } from '../discovery/document.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/legacy.ts';
@@ -81,6 +82,7 @@ function rootPaths(kinds: readonly Kind[]): string[] {
     '/openapi/v2',
     '/openapi/v3',
     '/readyz',
+    backupPath,
     '/version',
   ]);
   for (const { group, version } of kinds) {

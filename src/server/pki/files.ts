@@ -65,8 +65,8 @@ export async function writePrivateFile(path: string, content: string): Promise<v
   }
 }
 
-/** Adds the path to an error. Omits its code, which callers would mistake for that of a port. */
-function writeError(path: string, error: unknown): Error {
+/** The error of a file that cannot be written, with its path. Omits its code, which callers would mistake for that of a port. */
+export function writeError(path: string, error: unknown): Error {
   const advice = adviceFor[codeOf(error)];
   return new Error(`${path} cannot be written (${fileErrorOf(error)})${advice === undefined ? '' : `: ${advice}`}`);
 }

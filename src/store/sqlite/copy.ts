@@ -11,9 +11,9 @@ export function copyDatabase(database: DatabaseSync, path: string): void {
     // VACUUM INTO creates files with the default mode, but accepts an empty file.
     closeSync(openSync(partial, 'wx', 0o600));
     database.prepare('VACUUM INTO ?').run(partial);
-    sync(partial);
+    syncPath(partial);
     renameSync(partial, path);
-    sync(dirname(path));
+    syncPath(dirname(path));
   } catch (error) {
     rmSync(partial, { force: true, recursive: true });
     throw error instanceof Error ? Object.assign(error, { path }) : error;
@@ -33,7 +33,8 @@ export function rewriteDatabase(file: string): void {
   copyDatabase(database, file);
 }
 
-function sync(path: string): void {
+/** Makes a file, or the entries of a directory, durable. */
+export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

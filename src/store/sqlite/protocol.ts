@@ -10,7 +10,7 @@ export type Rows = (string | number | null)[];
 export const rowWidth = 5;
 
 /** Row IDs combine the revision and the index in its commit, which has at most 128 changes. */
-const rowsPerRevision = 128;
+export const rowsPerRevision = 128;
 
 /** The row ID of a change. Rows ordered by ID are the log. */
 export const rowId = (revision: number, index: number): number => revision * rowsPerRevision + index;

@@ -32,8 +32,8 @@ const maxNamed = 100;
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, maxBytes, acceptDataLoss = false, onNotice = () => undefined } = options;
-  const file = resolve(path.endsWith('.db') ? path : join(path, 'store.db'));
-  await prepare(file);
+  const file = storeFile(path);
+  await prepareFile(file);
   const replay = new Replay();
   const { journal, opened } = await SqliteJournal.open({ file, maxBytes, acceptDataLoss }, (rows) => replay.add(rows));
   for (const notice of opened.notices) onNotice(notice);
@@ -50,6 +50,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
+/** The file of the store at a path: a data directory, or the file itself. */
+export const storeFile = (path: string): string => resolve(path.endsWith('.db') ? path : join(path, 'store.db'));
+
 function* damageNotices(
   file: string,
   rows: number,
@@ -64,7 +67,7 @@ function* damageNotices(
 }
 
 /** Creates the directory and the file with private modes, and checks that both are usable. */
-async function prepare(file: string): Promise<void> {
+export async function prepareFile(file: string): Promise<void> {
   const directory = dirname(file);
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
