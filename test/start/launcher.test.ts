@@ -16,7 +16,7 @@ const olderNode = `data:text/javascript,${encodeURIComponent(
 
 test('the server stops when the launcher of an older Node is killed', async () => {
   await using data = await temporaryDirectory();
-  const flags = ['up', '--demo', '--cluster', 'east', '--data-dir', data.path, '--port-base', '0'];
+  const flags = ['up', '--cluster', 'east', '--data-dir', data.path, '--port-base', '0'];
   const launcher = spawn(process.execPath, ['--import', olderNode, join(root, 'bin', 'fairlead.js'), ...flags], {
     stdio: 'ignore',
   });
