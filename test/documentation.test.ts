@@ -16,7 +16,7 @@ import { fill, parseStories, tidy } from './harness/transcript.ts';
 
 /** How long a read-only command is repeated until it prints the text of the page. */
 const soonMs = 60_000;
-const skip = unless(whyNotNobody()) || unlessInstalled('bash', 'curl', 'dig');
+const skip = unless(whyNotNobody()) || unlessInstalled('bash', 'curl', 'dig', 'etcd');
 
 const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).toSorted()];
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
@@ -28,6 +28,7 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/(?<=\s)(?:\d+[dhms]){1,2}$/gm, 'AGE'],
   [/(?<=\s)(?:\d+[dhms]){1,2}(?= {2,})/g, 'AGE'],
   [/\b10\.96\.\d+\.\d+\b(?!\/)/g, '10.96.X.Y'],
+  [/\b10\.0\.0\.\d+\b(?!\/)/g, '10.0.0.X'],
   [/:3\d{4}(?=\/)/g, ':NODEPORT'],
   [/\bshop-[12] of/g, 'shop-N of'],
   [/\bwest,east\b/g, 'east,west'], // whichever exported first is listed first
