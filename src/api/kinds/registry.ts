@@ -16,6 +16,7 @@ import { localSubjectAccessReviewKind } from './authorization/localsubjectaccess
 import { selfSubjectAccessReviewKind } from './authorization/selfsubjectaccessreview/kind.ts';
 import { selfSubjectRulesReviewKind } from './authorization/selfsubjectrulesreview/kind.ts';
 import { subjectAccessReviewKind } from './authorization/subjectaccessreview/kind.ts';
+import { horizontalPodAutoscalerKind } from './autoscaling/horizontalpodautoscaler/kind.ts';
 import { cronJobKind } from './batch/cronjob/kind.ts';
 import { jobKind } from './batch/job/kind.ts';
 import { leaseKind } from './coordination/lease/kind.ts';
@@ -84,6 +85,7 @@ export const kinds: readonly Kind[] = [
   selfSubjectAccessReviewKind,
   selfSubjectRulesReviewKind,
   subjectAccessReviewKind,
+  horizontalPodAutoscalerKind,
   jobKind,
   cronJobKind,
   podDisruptionBudgetKind,
