@@ -43,6 +43,10 @@ const contents: Readonly<Record<string, Content>> = {
   'v1 ReplicationController': { spec: { template } },
   'batch/v1 Job': { spec: { template: jobTemplate } },
   'batch/v1 CronJob': { spec: { schedule: '0 3 * * *', jobTemplate: { spec: { template: jobTemplate } } } },
+  'policy/v1 PodDisruptionBudget': { spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } } },
+  'autoscaling/v2 HorizontalPodAutoscaler': {
+    spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+  },
   'events.k8s.io/v1 Event': {
     reason: 'Started',
     type: 'Normal',
