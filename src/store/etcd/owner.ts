@@ -71,7 +71,7 @@ function checkOwner(keys: Keys, { cluster, authorities }: OwnerRecord, owner: Cl
   if (owner.authorities.some((authority) => authorities.includes(authority))) return;
   throw new PrefixOwnerError(
     `the etcd prefix ${pathOf(keys)} belongs to a cluster "${cluster}" with another certificate authority: copy the ` +
-      'folders pki and token-keys from the data directory of one of its servers, or pass another --etcd-prefix',
+      'folder pki from the data directory of one of its servers, or pass another --etcd-prefix',
   );
 }
 
