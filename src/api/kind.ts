@@ -54,6 +54,8 @@ export interface DeletionStrategy<T extends ApiObject = ApiObject> {
   readonly cascadesTo?: readonly Kind[];
   /** Without a propagation policy, dependents are orphaned. */
   readonly orphansByDefault?: true;
+  /** When a namespace is deleted, other content stays until no object of the kind remains (KEP-5080). */
+  readonly isFirstInNamespace?: true;
   /** Finalizers outside metadata. */
   finalizers?(object: T): readonly string[];
   /** Graceful deletion: the seconds the object may take to shut down, where the client requested so many; 0: none. */

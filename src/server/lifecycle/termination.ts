@@ -1,8 +1,6 @@
 import { isNotFound } from '../../api/errors.ts';
 import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
-import { podKind } from '../../api/kinds/core/pod/kind.ts';
-import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
@@ -21,19 +19,19 @@ import { terminationConditions } from './conditions.ts';
 const batchSize = 64;
 
 /**
- * Deletes the content of a terminating namespace: Pods first (KEP-5080), and everything else when no Pod remains. Then
- * removes the finalizer of the namespace. Returns false while content remains.
+ * Deletes the content of a terminating namespace: kinds with `isFirstInNamespace`, and everything else when none of these
+ * objects remains. Then removes the finalizer of the namespace. Returns false while content remains.
  */
 export async function terminate(context: ServerContext, name: string): Promise<boolean> {
-  const pods = context.watchCache.of(podKind);
-  await deleteContent(context, pods, name);
-  const podsLeft = remainingContent(context, [pods], name);
-  if (podsLeft.length > 0) {
-    // As in Kubernetes, the conditions count no content while Pods remain.
-    await setConditions(context, name, { remaining: [], failures: failuresOf(podsLeft, name) });
+  const caches = [...context.watchCache.caches].filter(({ kind }) => kind.namespaced);
+  const first = caches.filter(({ kind }) => kind.deletion.isFirstInNamespace === true);
+  for (const cache of first) await deleteContent(context, cache, name);
+  const firstLeft = remainingContent(context, first, name);
+  if (firstLeft.length > 0) {
+    // As in Kubernetes, the conditions count no content while these objects remain.
+    await setConditions(context, name, { remaining: [], failures: failuresOf(firstLeft, name) });
     return false;
   }
-  const caches = [...context.watchCache.caches].filter(({ kind }) => kind.namespaced);
   for (const cache of caches) await deleteContent(context, cache, name);
   const remaining = remainingContent(context, caches, name);
   await setConditions(context, name, { remaining, failures: failuresOf(remaining, name) });
@@ -79,7 +77,7 @@ function remainingContent(
       const { kind } = cache;
       const items = cache.range(cache.scope(namespace));
       const finalizers = items.flatMap(({ object }) => object.metadata.finalizers ?? []);
-      const graceSeconds = kind === podKind ? longestGraceSeconds(items) : 0;
+      const graceSeconds = items.reduce((longest, item) => Math.max(longest, graceSecondsOf(kind, item)), 0);
       return {
         kind,
         // Kubernetes prints the dot after core resources, too.
@@ -97,15 +95,8 @@ function deletionTime({ watchCache }: ServerContext, namespace: string): number 
   return Date.parse(cache.get(cache.key('', namespace))?.object.metadata.deletionTimestamp ?? '');
 }
 
-function longestGraceSeconds(items: readonly Item[]): number {
-  const seconds = items.map(({ object, problem }) => {
-    if (problem !== undefined) return 0;
-    const { spec, status } = object as Pod; // the cache of Pods holds Pods
-    const hasEnded = status.phase === 'Succeeded' || status.phase === 'Failed';
-    return hasEnded ? 0 : (spec.terminationGracePeriodSeconds ?? 0);
-  });
-  return Math.max(0, ...seconds);
-}
+const graceSecondsOf = ({ deletion }: Kind, { object, problem }: Item): number =>
+  problem === undefined ? (deletion.gracePeriodSeconds?.(object, undefined) ?? 0) : 0;
 
 const failuresOf = (remaining: readonly RemainingContent[], namespace: string): readonly string[] =>
   remaining

@@ -100,7 +100,7 @@ export const podKind = defineKind<Pod>({
     'status.podIPs': ({ status }) => status.podIP ?? '',
     'status.nominatedNodeName': ({ status }) => status.nominatedNodeName ?? '',
   },
-  deletion: { gracePeriodSeconds: podGracePeriodSeconds },
+  deletion: { gracePeriodSeconds: podGracePeriodSeconds, isFirstInNamespace: true },
   quota: podQuota,
   applyDefaults: podDefaults,
   prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
