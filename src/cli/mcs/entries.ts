@@ -5,11 +5,11 @@ import { overHttps } from '../../client/https.ts';
 import type { KubeconfigOptions } from '../../client/kubeconfig.ts';
 import { kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { retrying } from '../../client/retry.ts';
+import type { Transport } from '../../client/transport.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { version } from '../program.ts';
-import { lazyTransport } from './lazy-transport.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 
 /** The members of a file with ways to them; `path` is that of the file. Connections are made when they are needed. */
@@ -58,4 +58,31 @@ export function clientOf({ paths, context }: Pick<KubeconfigOptions, 'paths' | '
     return overHttps(access, { userAgent: `fairlead-multicluster/${version}` });
   });
   return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });
+}
+
+/** A transport that is opened by its first request. While it cannot be opened, requests fail with the reason. */
+function lazyTransport(open: () => Promise<Transport>): Transport {
+  let opening: Promise<Transport> | undefined;
+  let isClosed = false;
+  const opened = (): Promise<Transport> => {
+    if (isClosed) throw new Error('the transport is closed');
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined; // the next request tries again
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    request: async (call) => (await opened()).request(call),
+    async *stream(call) {
+      yield* (await opened()).stream(call);
+    },
+    [Symbol.dispose]() {
+      isClosed = true;
+      opening?.then(
+        (transport) => transport[Symbol.dispose](),
+        () => undefined, // it was never open
+      );
+    },
+  };
 }

@@ -28,7 +28,7 @@ import { listenForStop } from '../process/signals.ts';
 import type { Settings } from '../options/flags.ts';
 import { textOf } from '../options/flags.ts';
 import type { State } from './state.ts';
-import { publishState } from './publish-state.ts';
+import { publishState } from './state.ts';
 
 export interface ControlPlaneOptions extends ServerOptions {
   readonly clusters: readonly ClusterOptions[];

@@ -1,4 +1,4 @@
-// Computes the import of a merged service in each shape, and the derived Service for stock proxies.
+// Computes the import of a merged service in each shape, its status, and the derived Service for stock proxies.
 import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
@@ -9,6 +9,8 @@ import type { MergedPort, View } from '../merge/merged.ts';
 import type { ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
+import type { PlannedCondition } from './conditions.ts';
+import type { ImportStatus } from './desired.ts';
 import { derivedName, derivedServiceAnnotation, managedBy, objectManagedByLabel } from './labels.ts';
 
 const ourLabel = { [objectManagedByLabel]: managedBy };
@@ -68,7 +70,7 @@ const nameOf = ({ namespace, name }: ServiceKey): { readonly namespace: string; 
 });
 
 /** Keeps the fields that a server stores; undefined: all. */
-export const keptOf = <T extends object>(fields: ReadonlySet<string> | undefined, later: T): Partial<T> =>
+const keptOf = <T extends object>(fields: ReadonlySet<string> | undefined, later: T): Partial<T> =>
   fields === undefined
     ? later
     : // A cast: a subset of the fields of T with unchanged values.
@@ -82,7 +84,7 @@ export interface ServiceImportInput {
   readonly fields?: ReadonlySet<string> | undefined;
 }
 
-/** The import in the current shape; its status is a separate write, see import-status.ts. */
+/** The import in the current shape; its status is a separate write. */
 export function serviceImportFor(
   key: ServiceKey,
   view: View,
@@ -115,6 +117,36 @@ export function serviceImportFor(
       }),
     },
   };
+}
+
+/** The status of a ServiceImport, with the fields that the member stores. `endpointSliceObjects` is constant: every import has slices. */
+export const importStatusFor = (
+  { clusters }: View,
+  vip: VipState,
+  fields: ReadonlySet<string> | undefined,
+): ImportStatus => ({
+  clusters: clusters.map(({ cluster }) => ({ cluster })),
+  ...keptOf(fields, { endpointSliceObjects: 'Present' as const, conditions: [readiness(vip)] }),
+});
+
+function readiness(vip: VipState): PlannedCondition {
+  switch (vip.state) {
+    case 'reserved':
+      return { type: 'Ready', status: 'True', reason: 'Ready', message: 'the service can be used in this cluster' };
+    case 'unneeded':
+      return {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Ready',
+        message: 'the service is headless and needs no address',
+      };
+    case 'pending':
+      return { type: 'Ready', status: 'False', reason: 'Pending', message: 'the service has no address yet' };
+    case 'exhausted':
+      return { type: 'Ready', status: 'False', reason: 'Pending', message: vip.message };
+    case 'unsupported':
+      return { type: 'Ready', status: 'False', reason: 'IPFamilyNotSupported', message: vip.message };
+  }
 }
 
 /**

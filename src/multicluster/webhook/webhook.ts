@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -10,7 +11,6 @@ import { validatingWebhookConfigurationKind } from '../../api/kinds/admissionreg
 import type { Member } from '../member/member.ts';
 import { isOurs } from '../project/labels.ts';
 import { configurationName, configurationOf } from './configuration.ts';
-import { Paths } from './paths.ts';
 import type { ExportReview } from './review.ts';
 import { allowed, readReview } from './review.ts';
 
@@ -177,5 +177,30 @@ function parsed(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch {
     return undefined; // not JSON
+  }
+}
+
+/**
+ * The paths of the webhook: one for each cluster, with a secret that is new at every start. The webhook configuration passes it to
+ * the API server of that cluster, which authenticates it as a member of the set.
+ */
+class Paths {
+  readonly #key = randomBytes(32);
+
+  /** The path for the API server of `cluster`. */
+  pathOf(cluster: string): string {
+    return `/exports/${cluster}/${this.#secretOf(cluster).toString('base64url')}`;
+  }
+
+  /** The cluster of a request; undefined if the path is not exactly the one of a cluster. */
+  clusterOf(url: string): string | undefined {
+    const [, cluster = '', given = ''] = /^\/exports\/([^/?]{1,63})\/([\w-]{43})(?:\?|$)/.exec(url) ?? [];
+    const bytes = Buffer.from(given, 'base64url');
+    const secret = this.#secretOf(cluster);
+    return bytes.length === secret.length && timingSafeEqual(bytes, secret) ? cluster : undefined;
+  }
+
+  #secretOf(cluster: string): Buffer {
+    return createHmac('sha256', this.#key).update(cluster).digest();
   }
 }

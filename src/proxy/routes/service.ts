@@ -10,7 +10,6 @@ import { actionsFor, servingOf, stickySeconds } from './actions.ts';
 import { candidatesIn } from './candidates.ts';
 import { healthyAmong } from './health.ts';
 import type { RouteOptions, ThisNode } from './options.ts';
-import { isOpen } from './port-gate.ts';
 import { withProxyProtocol } from './proxy-protocol.ts';
 import type { Route } from './route.ts';
 import type { Selection } from './selection.ts';
@@ -192,4 +191,18 @@ function ingresses(
     if (address === undefined || familyOf(address) !== family || ingress.ipMode === 'Proxy') return [];
     return [{ ingress, address }];
   });
+}
+
+/**
+ * Whether a load balancer has opened a port at one of its addresses, by the current fields of the status or those that KEP-1435
+ * first proposed. If a list lacks the port, it is not open; without a list it counts as open.
+ */
+function isOpen(ingress: LoadBalancerIngress, port: number, protocol: Protocol): boolean {
+  const { ports = [], portStatuses = [] } = ingress;
+  const isSame = (status: { readonly port: number; readonly protocol: Protocol }): boolean =>
+    status.port === port && status.protocol === protocol;
+  const current = ports.find(isSame);
+  const seed = portStatuses.find(isSame);
+  if (ports.length > 0 && (current === undefined || current.error !== undefined)) return false;
+  return portStatuses.length === 0 || (seed?.ready ?? false);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../server/testing/until.ts';
 import { holdDataDirectory } from './data-directory.ts';
-import { publishState } from './publish-state.ts';
+import { publishState } from './state.ts';
 import type { State } from './state.ts';
 
 test('state.json contains current problems of parts, and is removed at the end', async () => {
