@@ -56,7 +56,7 @@ export function startPublisher(context: PartContext, options: PublisherOptions):
         observer,
         // The reporter has logged the error when it was new.
         onError: (error, zone) => log.debug({ err: error, zone }, 'could not sync the zone, retrying'),
-        backoff: { baseMs: 500, maxMs: 30_000 },
+        backoff: { baseMs: 500, maxMs: 10_000 },
         coalesceMs: 200,
         clock,
         ...(options.random === undefined ? {} : { random: options.random }),

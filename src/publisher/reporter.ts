@@ -13,18 +13,18 @@ const maxPublishedEvents = 100;
 const maxZoneEvents = 20;
 
 export interface ReporterOptions {
-  readonly log: Logger;
-  readonly recorder: EventRecorder;
-  readonly sources: Sources;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly sources: Pick<Sources, 'find'>;
 }
 
 /** Reports to people what was published and what was refused. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  /** Topic (`claims`, or a zone) → object → what was reported of it last. */
-  readonly #reported = new Map<string, ReadonlyMap<string, string>>();
-  /** Zone → its error, and the objects that it was reported on. */
-  readonly #errors = new Map<string, { readonly message: string; readonly objects: Set<string> }>();
+  /** Topic (`claims`, or a zone) → object → the messages that were reported of it last. */
+  readonly #reported = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
+  /** Zone → its error without numbers, and the objects that it was reported on. */
+  readonly #errors = new Map<string, { readonly kind: string; readonly objects: Set<string> }>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -33,12 +33,11 @@ export class Reporter {
   /** Reports what is refused now; what was reported before is not repeated until it changes. */
   refused(topic: string, refusals: readonly ObjectRefusal[]): void {
     const last = this.#reported.get(topic);
-    const now = new Map<string, string>();
+    const now = new Map<string, ReadonlySet<string>>();
     for (const [resource, all] of Map.groupBy(refusals, (refusal) => refusal.resource)) {
-      const text = all.map(({ message }) => message).join('; ');
-      now.set(resource, text);
-      const known = last?.get(resource)?.split('; ') ?? [];
-      for (const refusal of all) if (!known.includes(refusal.message)) this.#refuse(resource, refusal);
+      now.set(resource, new Set(all.map(({ message }) => message)));
+      const known = last?.get(resource);
+      for (const refusal of all) if (known?.has(refusal.message) !== true) this.#refuse(resource, refusal);
     }
     this.#reported.set(topic, now);
   }
@@ -65,9 +64,11 @@ export class Reporter {
 
   /** Reports that a zone cannot be read or written, on objects that wait for it. */
   failed(zone: string, message: string, waiting: Iterable<string>): void {
+    // The numbers in a message, such as the difference of clocks, change with every attempt.
+    const kind = message.replaceAll(/\d+/g, '#');
     let error = this.#errors.get(zone);
-    if (error?.message !== message) {
-      error = { message, objects: new Set() };
+    if (error?.kind !== kind) {
+      error = { kind, objects: new Set() };
       this.#errors.set(zone, error);
       this.#options.log.warn({ zone }, `records are not published: ${message}`);
     }

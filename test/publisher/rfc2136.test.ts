@@ -256,6 +256,18 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
       assert.deepEqual(await converge(lone), []);
     });
 
+    test('updates go to the next server if one rejects all of them', async () => {
+      await using readOnly = await PrimaryServer.start(maker, { isReadOnly: true });
+      const wanted = claim('next.example.org 60 A 192.0.2.1');
+      const lone = converge(connect(key, { places: [readOnly.place] }), wanted);
+      if (maker === 'BIND') assert.match((await lone)[0]?.message ?? '', /REFUSED: key "fl-key" is not allowed/);
+      else await assert.rejects(lone, /BADKEY: key "fl-key" .* is not allowed to do this/);
+      const both = connect(key, { places: [readOnly.place, server.place] });
+      assert.deepEqual(await converge(both, wanted), []);
+      assert.deepEqual(await answers('next'), ['A 192.0.2.1']);
+      assert.deepEqual(await converge(both), []);
+    });
+
     if (maker === 'BIND')
       test('a name with more records than BIND allows is isolated and reported', async () => {
         const provider = connect();

@@ -50,28 +50,38 @@ mail IN MX  10 www
 
 export const zone = 'example.org';
 
+export interface PrimaryOptions {
+  readonly keys?: readonly Key[];
+  /** The keys may only transfer the zone. */
+  readonly isReadOnly?: boolean;
+}
+
 /** A DNS server with the zone example.org, which can be stopped and started again. */
 export class PrimaryServer implements AsyncDisposable {
   readonly place: Place;
   readonly #maker: Maker;
   readonly #folder: string;
-  readonly #keys: readonly Key[];
+  readonly #options: Required<PrimaryOptions>;
   #running: Running | undefined;
 
   private constructor(
     maker: Maker,
     folder: string,
-    { place, keys }: { readonly place: Place; readonly keys: readonly Key[] },
+    { place, ...options }: Required<PrimaryOptions> & { readonly place: Place },
   ) {
     this.place = place;
     this.#maker = maker;
     this.#folder = folder;
-    this.#keys = keys;
+    this.#options = options;
   }
 
-  static async start(maker: Maker, keys: readonly Key[] = [key, nextKey]): Promise<PrimaryServer> {
+  static async start(
+    maker: Maker,
+    { keys = [key, nextKey], isReadOnly = false }: PrimaryOptions = {},
+  ): Promise<PrimaryServer> {
     const folder = await mkdtemp(join(tmpdir(), 'fairlead-primary-'));
-    const server = new PrimaryServer(maker, folder, { place: { address: '127.0.0.1', port: await freePort() }, keys });
+    const place = { address: '127.0.0.1', port: await freePort() };
+    const server = new PrimaryServer(maker, folder, { place, keys, isReadOnly });
     await writeFile(join(folder, 'example.org.zone'), zoneText);
     await server.start();
     return server;
@@ -97,7 +107,7 @@ export class PrimaryServer implements AsyncDisposable {
     await this.start();
   }
 
-  async start(keys: readonly Key[] = this.#keys): Promise<void> {
+  async start(keys: readonly Key[] = this.#options.keys): Promise<void> {
     const config = this.#maker === 'BIND' ? this.#bindConfig(keys) : this.#knotConfig(keys);
     await writeFile(join(this.#folder, 'config'), config);
     const command = this.#maker === 'BIND' ? `${find('named')} -g -n 1 -c config` : `${find('knotd')} -c config`;
@@ -131,14 +141,15 @@ export class PrimaryServer implements AsyncDisposable {
       ${keys.map(keyFile).join('\n')}
       zone "example.org" {
         type primary; file "example.org.zone"; allow-transfer { ${names} };
-        update-policy { ${keys.map(({ name }) => `grant ${name} zonesub ANY;`).join(' ')} };
+        ${this.#options.isReadOnly ? '' : `update-policy { ${keys.map(({ name }) => `grant ${name} zonesub ANY;`).join(' ')} };`}
       };`;
   }
 
   #knotConfig(keys: readonly Key[]): string {
     const entry = ({ name, algorithm, secret }: Key): string =>
       `  - id: ${name}.\n    algorithm: ${algorithm}\n    secret: ${secret}\n`;
-    const acl = ({ name }: Key): string => `  - id: ${name}\n    key: ${name}.\n    action: [update, transfer]\n`;
+    const actions = this.#options.isReadOnly ? 'transfer' : '[update, transfer]';
+    const acl = ({ name }: Key): string => `  - id: ${name}\n    key: ${name}.\n    action: ${actions}\n`;
     return `
 server:
     listen: 127.0.0.1@${this.place.port}

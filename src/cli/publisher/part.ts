@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { PlanOptions, PublisherOptions } from '../../publisher/options.ts';
 import { sourceNames } from '../../publisher/options.ts';
 import type { RegistryOptions } from '../../publisher/plan/registry.ts';
@@ -110,9 +111,16 @@ const load =
     return (context) => startPublisher(context, { ...options, openProvider });
   };
 
-/** Publishers with different owners may elect their leaders in the same cluster. */
-const leaseName = ({ ownerId }: RegistryOptions): string =>
-  ownerId === 'default' ? lease : `${lease}-${ownerId.toLowerCase().replaceAll('_', '-')}`;
+/**
+ * Publishers with different owners may elect their leaders in the same cluster. An owner that is no DNS label is part of the
+ * name with a hash, so that `a.b` and `a_b` do not share a Lease.
+ */
+export function leaseName({ ownerId }: Pick<RegistryOptions, 'ownerId'>): string {
+  if (ownerId === 'default') return lease;
+  if (/^[a-z0-9-]*$/.test(ownerId)) return `${lease}-${ownerId}`;
+  const hash = createHash('sha256').update(ownerId).digest('hex').slice(0, 8);
+  return `${lease}-${ownerId.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')}-${hash}`;
+}
 
 function readOptions(settings: Settings): Omit<PublisherOptions, 'openProvider'> {
   return {

@@ -379,6 +379,17 @@ describe('an import', () => {
     assert.deepEqual([claim?.sets, claim?.isKept], [[], true]);
   });
 
+  test('is kept as it is if the only cluster with a load balancer is lost', () => {
+    const claim = of({ ...merged, clusters: [east, { ...west, targets: [] }] }, ['west']);
+    assert.deepEqual([claim?.sets, claim?.isKept], [[], true]);
+  });
+
+  test('has nothing if no cluster has a load balancer any more', () => {
+    const without = { ...merged, clusters: [east, west].map((each) => ({ ...each, targets: [] })) };
+    const claim = of(without, ['east']);
+    assert.deepEqual([claim?.sets, claim?.isKept, reasons(claim)], [[], undefined, ['Pending']]);
+  });
+
   test('is the alias of the oldest export if clusters have host names', () => {
     const named = {
       ...merged,

@@ -8,6 +8,7 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { isReady, portNumberIn } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import type { ClusterTargets } from '../../api/kinds/multicluster/publication.ts';
 import { parsePublication, publicationAnnotation } from '../../api/kinds/multicluster/publication.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { Name } from '../../dnswire/data.ts';
@@ -89,11 +90,13 @@ export function claimOfImport(imported: ApiObject, around: Surroundings): Claim 
   const publication = publicationOf(annotations);
   if (publication === undefined) return undefined;
   const builder = new ClaimBuilder(imported, 'serviceimport', { publication, ttl: around.ttl });
-  // The reaper removes the slices of a cluster whose lease expired, and the targets of the cluster go with them. If all are
-  // gone, what is published stays: the last target of a name must not disappear because clusters cannot be reached.
+  // The reaper removes the slices of a cluster whose lease expired, and the targets of the cluster go with them. If only lost
+  // clusters have targets, what is published stays: the last target must not disappear because clusters cannot be reached.
   const present = new Set(around.slices.map(({ metadata }) => metadata.labels?.[sourceClusterLabel]));
+  const hasTargets = ({ targets }: ClusterTargets): boolean => targets.length > 0;
   const clusters = merged.clusters.filter(({ cluster }) => present.has(cluster));
-  if (clusters.length === 0) return { ...builder.claim(), isKept: true };
+  if (!clusters.some(hasTargets) && (clusters.length === 0 || merged.clusters.some(hasTargets)))
+    return { ...builder.claim(), isKept: true };
   const exposure = {
     ...targetsOf(clusters.flatMap(({ targets }) => targets)),
     ports: clusters.flatMap(({ ports }) => ports),

@@ -6,6 +6,7 @@ import type { TsigKey } from '../../../dnswire/tsig.ts';
 import type { NameChange } from '../../plan/changes.ts';
 import type { ZoneContent } from '../../plan/record-set.ts';
 import type { Failure, Provider } from '../provider.ts';
+import { ProviderError } from '../provider.ts';
 import type { ServerAddress } from './connection.ts';
 import { ConnectionError } from './connection.ts';
 import { AnswerError, Server } from './exchange.ts';
@@ -46,26 +47,36 @@ export class Rfc2136Provider implements Provider {
 
   /** Reads a zone from the first server that serves it. */
   async read(zone: Name, signal: AbortSignal): Promise<ZoneContent> {
-    for (let left = this.#options.servers.length; ; left--) {
+    const errors: ProviderError[] = [];
+    for (;;) {
       const { served } = this.#routes.get(zone) ?? this.#connect(zone);
       try {
         return await served.read(signal);
       } catch (error) {
         this.#leave(zone);
-        if (signal.aborted || left <= 1 || !isOfServer(error)) throw error;
+        if (signal.aborted || !isOfServer(error)) throw error;
+        errors.push(error);
+        if (errors.length === this.#options.servers.length) throw allOf(errors);
       }
     }
   }
 
+  /** Sends changes to the server that the zone was read from, or to the next one if that fails or rejects all of them. */
   async apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]> {
-    const route = this.#routes.get(zone);
-    if (route === undefined) throw new Error('bug: the zone was not read');
-    try {
-      return await route.served.apply(changes, signal);
-    } catch (error) {
-      // What was applied is unknown. The zone is read again, from the next server.
-      if (isOfServer(error)) this.#leave(zone);
-      throw error;
+    for (let left = this.#options.servers.length; ; left--) {
+      const { served } = this.#routes.get(zone) ?? this.#connect(zone);
+      try {
+        const failures = await served.apply(changes, signal);
+        const isRejected = failures.length === changes.length && failures.every(({ state }) => state === 'rejected');
+        if (!isRejected || left <= 1) return failures;
+        this.#leave(zone);
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+        this.#leave(zone);
+        if (signal.aborted || left <= 1) throw error;
+      }
+      // What the last server has applied is unknown. If it was anything, the prerequisites do not hold any more.
+      await this.read(zone, signal);
     }
   }
 
@@ -93,7 +104,20 @@ export class Rfc2136Provider implements Provider {
 }
 
 /** Whether another server may do better. */
-const isOfServer = (error: unknown): boolean =>
+const isOfServer = (error: unknown): error is ProviderError =>
   error instanceof ConnectionError || (error instanceof AnswerError && serverCodes.has(error.rcode));
 
 const serverCodes: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.NOTAUTH, rcodes.NOTIMP, rcodes.REFUSED]);
+
+/** One error for those of all servers, in an order that does not depend on which was asked first. */
+function allOf(errors: readonly ProviderError[]): ProviderError {
+  const [first, ...others] = errors;
+  if (first !== undefined && others.length === 0) return first;
+  return new ProviderError(
+    errors
+      .map(({ message }) => message)
+      .toSorted()
+      .join('; '),
+    { cause: new AggregateError(errors) },
+  );
+}

@@ -248,6 +248,7 @@ describe('the roles of parts', () => {
     ['controllers', 3],
     ['loadbalancer', 2],
     ['multicluster', 3],
+    ['publisher', 2],
   ] as const) {
     test(`equal those of examples/rbac/${example}.yaml for other clusters`, () => {
       const file = join(import.meta.dirname, `../../../../../examples/rbac/${example}.yaml`);
