@@ -48,21 +48,24 @@ function sameAddresses({ status: { podIPs: left = [] } }: Pod, { status: { podIP
   return left.length === right.length && left.every(({ ip }, index) => ip === right[index]?.ip);
 }
 
+/** The delay of repairs after foreign writes, so that two controllers that disagree do not race. */
+export const repairDelayMs = 1000;
+
 /** A controller that owns slices. */
 export interface SliceOwner {
   /** The value of the managed-by label on its slices. */
   readonly managedBy: string;
   readonly writes: Expectations;
   readonly queue: WorkQueue;
-  /** The delay of repairs after foreign writes, so that two controllers that disagree do not race. */
-  readonly repairDelayMs: number;
+  /** Changes are batched for this long; repairs after foreign writes wait at least as long. */
+  readonly batchMs: number;
   /** Called for the slices that exist at the start. */
   readonly onInitial?: (service: Key) => void;
 }
 
 /** Enqueues the Services whose slices were changed by other clients. Returns a function that unsubscribes. */
 export function onSliceChange({ slices }: Caches, owner: SliceOwner): () => void {
-  const { managedBy, writes, queue, repairDelayMs, onInitial } = owner;
+  const { managedBy, writes, queue, batchMs, onInitial } = owner;
   const isOwn = ({ metadata }: EndpointSlice): boolean => metadata.labels?.[managedByLabel] === managedBy;
   let isInitial = true;
   const onEvent = (slice: EndpointSlice, isGone = false): void => {
@@ -72,7 +75,7 @@ export function onSliceChange({ slices }: Caches, owner: SliceOwner): () => void
     if (isInitial) return onInitial?.(key);
     const observation = writes.observe(key, slice, isGone);
     if (observation === 'caught-up') queue.add(key);
-    if (observation === 'foreign') queue.addAfter(key, repairDelayMs);
+    if (observation === 'foreign') queue.addAfter(key, Math.max(repairDelayMs, batchMs));
   };
   const stop = slices.subscribe({
     added: (slice) => onEvent(slice),

@@ -13,7 +13,7 @@ import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { Expectations } from '../../client/expectations.ts';
-import { onPodChange } from '../event-handlers.ts';
+import { onPodChange, repairDelayMs } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
 import { DroppedSrvNames, dropsSrvName, gatesWithoutSrvName, hasSrvName } from '../target-ports.ts';
@@ -25,9 +25,6 @@ import { plan } from './plan.ts';
 /** Reconciles the Endpoints of all Services until the signal fires. */
 export const runEndpoints = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new EndpointsController(context).run(signal);
-
-/** The delay of repairs after foreign writes. */
-const repairDelayMs = 1000;
 
 class EndpointsController {
   readonly #context: ControllerContext;

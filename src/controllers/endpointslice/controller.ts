@@ -15,7 +15,7 @@ import type { ControllerContext } from '../context.ts';
 import { countWrites } from '../metrics.ts';
 import { defaultConcurrentSyncs } from '../options.ts';
 import { Expectations } from '../../client/expectations.ts';
-import { onPodChange, onSliceChange } from '../event-handlers.ts';
+import { onPodChange, onSliceChange, repairDelayMs } from '../event-handlers.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import { isNamespaceEnding, writeSlices } from '../slice-writer.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
@@ -33,9 +33,6 @@ import { hasSameShareInputs } from './shares.ts';
 /** Reconciles the EndpointSlices of all Services until the signal fires. */
 export const runEndpointSlices = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new EndpointSliceController(context).run(signal);
-
-/** The delay of repairs after foreign writes. */
-const repairDelayMs = 1000;
 
 interface Reconciled {
   readonly planned: Plan;
@@ -164,7 +161,7 @@ class EndpointSliceController {
         managedBy,
         writes: this.#writes,
         queue,
-        repairDelayMs: Math.max(repairDelayMs, batchMs),
+        batchMs,
       }),
     ];
   }

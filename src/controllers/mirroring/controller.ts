@@ -11,7 +11,7 @@ import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { Expectations } from '../../client/expectations.ts';
 import { logRetry, runController } from '../../client/controller.ts';
-import { onSliceChange } from '../event-handlers.ts';
+import { onSliceChange, repairDelayMs } from '../event-handlers.ts';
 import { writeSlices } from '../slice-writer.ts';
 import { DroppedSrvNames, gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
@@ -21,9 +21,6 @@ import { managedBy, plan } from './plan.ts';
 /** Mirrors Endpoints without a selector into EndpointSlices until the signal fires. */
 export const runMirroring = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new MirroringController(context).run(signal);
-
-/** The delay of repairs after foreign writes. */
-const repairDelayMs = 1000;
 
 class MirroringController {
   readonly #context: ControllerContext;
@@ -119,7 +116,7 @@ class MirroringController {
         managedBy,
         writes: this.#writes,
         queue,
-        repairDelayMs: Math.max(repairDelayMs, batchMs),
+        batchMs,
         onInitial: (key) => queue.add(key),
       }),
     ];

@@ -1,8 +1,9 @@
 import { age, column, nameColumn } from '../../../columns.ts';
-import type { Column } from '../../../kind.ts';
+import type { Column, Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import type { Event } from './schema.ts';
 import { event } from './schema.ts';
+import type { ApiObject } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import { eventErrors } from './validate.ts';
 
@@ -41,6 +42,17 @@ export const eventColumns: readonly Column<Event>[] = [
   { ...nameColumn, priority: 1 },
 ];
 
+const referencedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
+
+/** The selectable fields of the object that an Event of either version is about. */
+export const referenceFields = <T extends ApiObject>(
+  field: string,
+  referenceOf: (event: T) => Event['involvedObject'],
+): Kind<T>['selectableFields'] =>
+  Object.fromEntries(
+    referencedFields.map((each) => [`${field}.${each}`, (event: T) => referenceOf(event)[each] ?? '']),
+  );
+
 export const eventKind = defineKind<Event>({
   group: '',
   version: 'v1',
@@ -54,13 +66,7 @@ export const eventKind = defineKind<Event>({
   createOnUpdate: true,
   columns: eventColumns,
   selectableFields: {
-    'involvedObject.kind': ({ involvedObject }) => involvedObject.kind ?? '',
-    'involvedObject.namespace': ({ involvedObject }) => involvedObject.namespace ?? '',
-    'involvedObject.name': ({ involvedObject }) => involvedObject.name ?? '',
-    'involvedObject.uid': ({ involvedObject }) => involvedObject.uid ?? '',
-    'involvedObject.apiVersion': ({ involvedObject }) => involvedObject.apiVersion ?? '',
-    'involvedObject.resourceVersion': ({ involvedObject }) => involvedObject.resourceVersion ?? '',
-    'involvedObject.fieldPath': ({ involvedObject }) => involvedObject.fieldPath ?? '',
+    ...referenceFields('involvedObject', ({ involvedObject }: Event) => involvedObject),
     reason: ({ reason }) => reason ?? '',
     reportingComponent: ({ reportingComponent }) => reportingComponent,
     source: ({ source, reportingComponent }) => source.component ?? reportingComponent,

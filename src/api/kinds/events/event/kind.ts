@@ -5,7 +5,7 @@ import { invalidValue, required } from '../../../field-errors.ts';
 import type { Event } from '../../core/event/schema.ts';
 import type { Column } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
-import { eventKind, eventColumns } from '../../core/event/kind.ts';
+import { eventColumns, eventKind, referenceFields } from '../../core/event/kind.ts';
 import { eventErrors } from '../../core/event/validate.ts';
 import { fromCore, toCore } from './convert.ts';
 import type { EventsEvent } from './schema.ts';
@@ -25,13 +25,7 @@ export const eventsEventKind = defineKind<EventsEvent>({
     cell: (object, now) => column.cell(toCore(object), now),
   })),
   selectableFields: {
-    'regarding.kind': ({ regarding }) => regarding.kind ?? '',
-    'regarding.namespace': ({ regarding }) => regarding.namespace ?? '',
-    'regarding.name': ({ regarding }) => regarding.name ?? '',
-    'regarding.uid': ({ regarding }) => regarding.uid ?? '',
-    'regarding.apiVersion': ({ regarding }) => regarding.apiVersion ?? '',
-    'regarding.resourceVersion': ({ regarding }) => regarding.resourceVersion ?? '',
-    'regarding.fieldPath': ({ regarding }) => regarding.fieldPath ?? '',
+    ...referenceFields('regarding', ({ regarding }: EventsEvent) => regarding),
     reason: ({ reason }) => reason ?? '',
     reportingController: ({ reportingController }) => reportingController ?? '',
     type: ({ type }) => type ?? '',
