@@ -16,3 +16,11 @@ export function trimEnd(text: string, characters: string): string {
  */
 export const objectText = (kind: string, key: string, namespace: string): string =>
   key.startsWith(`${namespace}/`) ? `${kind} ${key}` : `another ${kind}`;
+
+/** Rows as lines with aligned columns, two spaces apart; each line begins with `indent`. */
+export function columns(rows: readonly (readonly string[])[], indent = ''): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  const line = (row: readonly string[]): string => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ');
+  return rows.map((row) => indent + line(row).trimEnd());
+}

@@ -1,7 +1,7 @@
 import type { Action, Command } from './command.ts';
 import type { CommandEntry } from './commands.ts';
 import type { Flag } from './options/flags.ts';
-import { columns } from './output.ts';
+import { columns } from '../api/text.ts';
 
 const width = 100;
 /** A flag that is wider has its description on the next line. */

@@ -17,17 +17,5 @@ export async function rendered(settings: Settings, value: unknown, lines: () => 
     .join('');
 }
 
-/** Aligns rows as columns, two spaces apart; the last column is not padded. */
-export function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
-  return rows.map((row) =>
-    row
-      .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
 /** A duration for people. */
 export const printTime = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

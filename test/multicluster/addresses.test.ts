@@ -142,7 +142,7 @@ describe('endpoints with addresses of other members', () => {
     return items.find(({ reason }) => reason === 'EndpointsDropped')?.message;
   };
 
-  test('T3 are dropped, and the Service is exported without them', async () => {
+  test('are dropped, and the Service is exported without them', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
     assert.ok(east && west && north);
@@ -165,7 +165,7 @@ describe('endpoints with addresses of other members', () => {
     await until('it is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
   });
 
-  test('T3 are dropped when a range is declared, and imported again when it is removed', async () => {
+  test('are dropped when a range is declared, and imported again when it is removed', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);
@@ -180,7 +180,7 @@ describe('endpoints with addresses of other members', () => {
     await until('the endpoint is imported again', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');
   });
 
-  test('T3 are dropped when a member that declares a range joins', async () => {
+  test('are dropped when a member that declares a range joins', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
     assert.ok(east && west && north);

@@ -132,7 +132,7 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
 }
 
 describe('an agent in each cluster', () => {
-  test('produces the same objects as one controller for all, and so do both together (sheet 5.1)', async () => {
+  test('produces the same objects as one controller for all, and so do both together', async () => {
     await using reference = new AsyncDisposableStack();
     const expected = await story('central', reference);
     for (const mode of ['agents', 'central and agents at once']) {
@@ -142,7 +142,7 @@ describe('an agent in each cluster', () => {
   });
 
   for (const mode of ['agents', 'central and agents at once']) {
-    test(`${mode}: the clusters agree on the order of exporters, and writes end (sheet 5.4)`, async () => {
+    test(`${mode}: the clusters agree on the order of exporters, and writes end`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await three(stack);
       await modes[mode]?.(clusters, stack);

@@ -104,7 +104,7 @@ test('MCS-23 exports get Events about a cluster that does not import them, and a
   await until('an Event names west as unreachable', () => isTold(east, 'ClusterUnreachable'));
 });
 
-test('T2 T7 exports get Events about rejections', async () => {
+test('exports get Events about rejections', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west] = await startClusters(['east', 'west'], stack);
   assert.ok(east && west);

@@ -51,7 +51,7 @@ async function twoExporters(stack: AsyncDisposableStack): Promise<readonly [Clus
 
 describe('a controller that is killed', () => {
   for (const order of ['before', 'after'] as const) {
-    test(`${order} any of its writes: the next controller completes the state (sheet 5.8)`, async () => {
+    test(`${order} any of its writes: the next controller completes the state`, async () => {
       await using reference = new AsyncDisposableStack();
       const expected = await undisturbed(reference);
       for (let step = 0; step < expected.writes; step++) {
@@ -131,7 +131,7 @@ describe('a failing member', () => {
   });
 
   for (const code of [401, 403, 404, 410, 503]) {
-    test(`a source that answers ${code} is unknown, not empty: its slices stay (sheet 5.6)`, async () => {
+    test(`a source that answers ${code} is unknown, not empty: its slices stay`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await twoExporters(stack);
       const [east, west] = clusters;
@@ -215,7 +215,7 @@ describe('a failing member', () => {
 });
 
 describe('two controllers', () => {
-  test('converge to the same state as one, and stop writing (sheet 5.8)', async () => {
+  test('converge to the same state as one, and stop writing', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await twoExporters(stack);
     const [east, west] = clusters;

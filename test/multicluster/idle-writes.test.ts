@@ -74,7 +74,7 @@ describe('writes', () => {
     await until('later changes are imported', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.2');
   });
 
-  test('deletions are delayed if a source seems to lose most of its exports at once (sheet 5.6)', async () => {
+  test('deletions are delayed if a source seems to lose most of its exports at once', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west, part } = await joined(stack, { deletionLimits: { least: 5, holdMs: 600 } });
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);

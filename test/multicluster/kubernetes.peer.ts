@@ -115,7 +115,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     assert.equal(await revisions(), before, 'nothing is written any more');
   });
 
-  test('F1 a dry run of an export returns its effects as warnings, on both', async () => {
+  test('a dry run of an export returns its effects as warnings, on both', async () => {
     const manifests = [
       'multicluster.x-k8s.io/v1beta1',
       'multicluster.x-k8s.io/v1alpha1',

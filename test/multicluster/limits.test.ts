@@ -22,7 +22,7 @@ import { join, startClusters } from './clusters.ts';
 
 const web = { namespace: 'shop', name: 'web' };
 
-test('T7 a member over its limit is not read until it is below, and other members are served', async () => {
+test('a member over its limit is not read until it is below, and other members are served', async () => {
   await using stack = new AsyncDisposableStack();
   const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
   assert.ok(east && west && north);

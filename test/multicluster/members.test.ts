@@ -36,7 +36,7 @@ describe('members', () => {
     );
   });
 
-  test('exports over the quota of a member or outside its namespaces are rejected with a reason (sheet 5.7)', async () => {
+  test('exports over the quota of a member or outside its namespaces are rejected with a reason', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);
@@ -55,7 +55,7 @@ describe('members', () => {
     await until('the next export is accepted', async () => (await east.importedService('web')) !== undefined);
   });
 
-  test('another cluster under the id of a member is rejected, also by the next controller (sheet 5.8)', async () => {
+  test('another cluster under the id of a member is rejected, also by the next controller', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, other] = await startClusters(['east', 'west', 'other'], stack);
     assert.ok(east && west && other);

@@ -110,7 +110,7 @@ describe('a member that answers with errors', () => {
     { name: '410 to every watch, since its history is gone', code: 410, applies: isWatch },
     { name: '403 to every write', code: 403, applies: (call: { readonly method: string }) => call.method !== 'GET' },
   ]) {
-    test(`${name}: nothing is deleted, and changes are imported afterwards (sheet 5.6)`, async () => {
+    test(`${name}: nothing is deleted, and changes are imported afterwards`, async () => {
       await using stack = new AsyncDisposableStack();
       const clusters = await exporting(['east', 'west'], stack, (all) => void join(all, stack));
       const [east, west] = clusters;

@@ -9,7 +9,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { entryOf, startClusters } from './clusters.ts';
 import { joined } from './pair.ts';
 
-test('F1 a plan reports that an export would exceed the quota of its cluster', async () => {
+test('a plan reports that an export would exceed the quota of its cluster', async () => {
   await using stack = new AsyncDisposableStack();
   const [east] = await startClusters(['east'], stack);
   assert.ok(east);
@@ -26,7 +26,7 @@ test('F1 a plan reports that an export would exceed the quota of its cluster', a
   assert.equal(planOf('old').isWell, true);
 });
 
-test('F1 a plan deletes nothing because of an unreadable cluster, and fails for that cluster', async () => {
+test('a plan deletes nothing because of an unreadable cluster, and fails for that cluster', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];

@@ -32,7 +32,7 @@ async function isRefused(kubeconfig: string): Promise<boolean> {
   );
 }
 
-describe('F13 credentials are replaced without a restart', () => {
+describe('credentials are replaced without a restart', () => {
   const stack = new AsyncDisposableStack();
   let server: FairleadServer;
   let transport: Transport;
@@ -51,7 +51,7 @@ describe('F13 credentials are replaced without a restart', () => {
   });
   after(() => stack.disposeAsync());
 
-  test('T10 the token of a member is replaced, and then revoked', async () => {
+  test('the token of a member is replaced, and then revoked', async () => {
     const accounts = '/api/v1/namespaces/shop/serviceaccounts';
     const apiGroup = 'rbac.authorization.k8s.io';
     await post(`/apis/${apiGroup}/v1/clusterrolebindings`, {

@@ -35,7 +35,7 @@ test('MCS-23 status shows the error of a lagging cluster, and the generation of 
   });
 });
 
-test('F6 status shows for how long a cluster has been behind another', async () => {
+test('status shows for how long a cluster has been behind another', async () => {
   await using stack = new AsyncDisposableStack();
   const { east, west } = await joined(stack);
   const clusters = [east, west];

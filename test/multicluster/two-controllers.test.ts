@@ -12,7 +12,7 @@ const order = async (cluster: Cluster): Promise<string> =>
   ((await cluster.serviceImport('web'))?.status?.clusters ?? []).map((each) => each.cluster).join();
 
 describe('two controllers', () => {
-  test('agree on the order of exporters, although each read another one first, and stop writing (sheet 5.4)', async () => {
+  test('agree on the order of exporters, although each read another one first, and stop writing', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
     let isWhole = false;

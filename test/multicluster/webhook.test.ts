@@ -25,7 +25,7 @@ const webhook = { listen: { host: '127.0.0.1', port: 0 }, certificate: () => cer
 const registered = async ({ client }: Cluster): Promise<string | undefined> =>
   (await client.find(validatingWebhookConfigurationKind, { name: configurationName }))?.webhooks?.[0]?.clientConfig.url;
 
-describe('F1 the webhook of a set', () => {
+describe('the webhook of a set', () => {
   test('is registered in every member, updated after a restart, and removed from a member that leaves', async () => {
     await using stack = new AsyncDisposableStack();
     const clusters = await startClusters(['east', 'west'], stack);
@@ -111,7 +111,7 @@ describe('F1 the webhook of a set', () => {
   });
 });
 
-describe('F1 the webhook of a set accepts only API servers of the set', () => {
+describe('the webhook of a set accepts only API servers of the set', () => {
   const review = JSON.stringify({
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',

@@ -13,7 +13,8 @@ import { booleanFlag, outputFlag, readFlag } from '../options/flags.ts';
 import { parseBoolean } from '../options/values.ts';
 import { inventory } from './inventory.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 import { tokenKeys } from '../up/servers.ts';
 
 const rotate: Action = {

@@ -2,7 +2,8 @@ import { gateStates } from '../../api/gates.ts';
 import type { Command } from '../command.ts';
 import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
 import { outputFlag } from '../options/flags.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 
 export const command: Command = {
   description: 'List the feature gates with their stage, their default, and their value under --feature-gates.',

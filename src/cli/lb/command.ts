@@ -8,7 +8,8 @@ import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts'
 import type { Flag, Settings } from '../options/flags.ts';
 import { outputFlag, readFlag, textOf } from '../options/flags.ts';
 import { countBetween, listOf, oneOf } from '../options/values.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 import { choicesOf, printRows } from './rows.ts';
 import { readServices } from './services.ts';
 

@@ -5,7 +5,7 @@ import { providerFor } from '../../loadbalancer/loadbalancer.ts';
 import { UsageError } from '../errors.ts';
 import type { AwsSettings } from './aws.ts';
 import { connectAws } from './aws.ts';
-import { columns } from '../output.ts';
+import { columns } from '../../api/text.ts';
 import type { ActionCall } from '../part/part.ts';
 
 /** `fairlead loadbalancer orphans`: the load balancers of a cloud whose Services no longer exist. Exits with 1 if there are any. */

@@ -18,7 +18,7 @@ import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../
 import { exportFinalizer, isOurs } from '../../multicluster/project/labels.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
 import { codesOf, FatalError } from '../errors.ts';
-import { columns } from '../output.ts';
+import { columns } from '../../api/text.ts';
 import { connectTo } from './entries.ts';
 import { readMembers } from './follow-members.ts';
 import type { FileMember, MembersFile } from './members-file.ts';

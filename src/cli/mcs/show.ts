@@ -8,7 +8,7 @@ import {
   explanationText,
   planChange,
   planText,
-  vainReason,
+  invalidReason,
   why,
   whyText,
 } from '../../multicluster/inspect.ts';
@@ -60,7 +60,7 @@ export function showPlan(
   return {
     value: planned,
     lines: [...planText(planned).split('\n'), ...snapshot.problems()],
-    isWell: planned.newConflicts.length === 0 && vainReason(planned) === undefined,
+    isWell: planned.newConflicts.length === 0 && invalidReason(planned) === undefined,
   };
 }
 

@@ -8,7 +8,7 @@ import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
 import { isOurSlice } from '../../multicluster/project/labels.ts';
-import { columns } from '../output.ts';
+import { columns } from '../../api/text.ts';
 import type { Shown } from './show.ts';
 
 /** The state of every service in every cluster. */

@@ -6,7 +6,8 @@ import type { Action, Route } from '../../proxy/routes/route.ts';
 import { placeText } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
 import { FatalError, UsageError } from '../errors.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 import type { PartAction } from '../part/part.ts';
 import { proxyOptionsOf } from './options.ts';
 
@@ -55,9 +56,9 @@ function ownerLines({ owner, routes: own, problems, explanation }: InspectedOwne
   if (explanation.unrouted !== undefined) return [`${owner}: not routed: ${explanation.unrouted}`];
   return [
     owner,
-    ...columns(own.map(routeRow)).map((line) => `  ${line}`),
+    ...columns(own.map(routeRow), '  '),
     ...problems.map((text) => `  ${text}`),
-    ...columns(explanation.endpoints.map(endpointRow)).map((line) => `    ${line}`),
+    ...columns(explanation.endpoints.map(endpointRow), '    '),
     ...explanation.ignoredSlices.map((text) => `    slice ${text}`),
   ];
 }

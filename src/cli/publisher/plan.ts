@@ -9,7 +9,8 @@ import { desired } from '../../publisher/plan/desired.ts';
 import type { RecordSet } from '../../publisher/plan/record-set.ts';
 import { Sources } from '../../publisher/sources.ts';
 import { FatalError } from '../errors.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 import type { ActionCall } from '../part/part.ts';
 import type { LoadProvider } from './provider.ts';
 

@@ -3,7 +3,8 @@ import { clientOf, selectClusters, severalClusterFlags } from '../dashboard/clus
 import type { Command } from '../command.ts';
 import { outputFlag, readFlag } from '../options/flags.ts';
 import { parseDuration } from '../options/values.ts';
-import { columns, rendered } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { rendered } from '../output.ts';
 import { findCluster } from '../part/cluster-access.ts';
 
 /** `fairlead status`: the overview of the map, in the terminal. */

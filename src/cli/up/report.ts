@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { columns, printTime } from '../output.ts';
+import { columns } from '../../api/text.ts';
+import { printTime } from '../output.ts';
 import type { State } from './state.ts';
 
 export interface ReportOptions {
@@ -21,7 +22,7 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, hasCol
   const strong = (text: string): string => (hasColors ? styleText('bold', text, { validateStream: false }) : text);
   return [
     strong(`fairlead ${version} ready in ${printTime(readyMs)}`),
-    ...columns(rows).map((line) => `  ${line}`),
+    ...columns(rows, '  '),
     ...state.clusters.flatMap(({ name, parts }) =>
       parts.flatMap((part) => part.problems.map((problem) => `  ${part.name} of ${name} is not ready: ${problem}`)),
     ),

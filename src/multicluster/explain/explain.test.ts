@@ -20,7 +20,7 @@ const west = record('west', { day: 2 });
 const conflicting = record('west', { day: 2, spec: { ports: [{ ...http, port: 8080 }] } });
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 
-describe('F2 explain', () => {
+describe('explain', () => {
   test('MCS-129 MCS-137 prints conflicts with values, clusters, winner and fix', () => {
     assert.equal(
       explanationText(explain(merge(web, [east, conflicting, record('north', { service: undefined })]))),
@@ -62,7 +62,7 @@ describe('F2 explain', () => {
   });
 });
 
-describe('F1 plan', () => {
+describe('plan', () => {
   const pool = poolOf(['241.0.0.0/24']);
   const importer = (id: string, rest: Parameters<typeof member>[1] = {}): PlanMember => ({
     facts: member(id, rest),
@@ -139,7 +139,7 @@ describe('F1 plan', () => {
   });
 });
 
-describe('F14 why', () => {
+describe('why', () => {
   const north = member('north');
   const members = [member('east'), north, member('west')];
   const healthy = new Map([
@@ -148,8 +148,8 @@ describe('F14 why', () => {
   ] as const);
   const name = 'web.shop.svc.clusterset.local.';
 
-  /** What there is to see once everything has settled. */
-  function seen(records: readonly ClusterExport[], rest: Partial<WhyInput> = {}): WhyInput {
+  /** The input after all writes. */
+  function settledInput(records: readonly ClusterExport[], rest: Partial<WhyInput> = {}): WhyInput {
     const merged = merge(web, records);
     const from = rest.from ?? north;
     const { actual, desired } = settle(merged, { member: from, actual: nothingThere, vip });
@@ -165,110 +165,115 @@ describe('F14 why', () => {
     readonly name: string;
     readonly input: WhyInput;
     readonly broken: StepName | undefined;
-    readonly says: RegExp;
+    readonly messages: RegExp;
   }[] = [
     {
       name: 'finds nothing wrong',
-      input: seen([east, west]),
+      input: settledInput([east, west]),
       broken: undefined,
-      says: /nothing is wrong with shop\/web in north/,
+      messages: /nothing is wrong with shop\/web in north/,
     },
-    { name: 'no cluster exports it', input: seen([]), broken: 'export', says: /no cluster exports shop\/web/ },
+    {
+      name: 'no cluster exports it',
+      input: settledInput([]),
+      broken: 'export',
+      messages: /no cluster exports shop\/web/,
+    },
     {
       name: 'the cluster cannot be reached',
-      input: seen([east], { from: member('north', { isConnected: false }) }),
+      input: settledInput([east], { from: member('north', { isConnected: false }) }),
       broken: 'members',
-      says: /cluster north cannot be reached/,
+      messages: /cluster north cannot be reached/,
     },
     {
       name: 'there is no Service',
-      input: seen([record('east', { service: undefined })]),
+      input: settledInput([record('east', { service: undefined })]),
       broken: 'valid',
-      says: /no Service shop\/web in cluster east/,
+      messages: /no Service shop\/web in cluster east/,
     },
     {
       name: 'it is withdrawn because of a conflict',
-      input: seen([east, conflicting], { shape: 'seed' }),
+      input: settledInput([east, conflicting], { shape: 'seed' }),
       broken: 'merged',
-      says: /in west: change port http to 80\/TCP/,
+      messages: /in west: change port http to 80\/TCP/,
     },
     {
       name: 'MCS-109 the namespace is absent',
-      input: seen([east], { from: member('north', { namespaces: new Set() }) }),
+      input: settledInput([east], { from: member('north', { namespaces: new Set() }) }),
       broken: 'namespace',
-      says: /has no namespace shop: create it there/,
+      messages: /has no namespace shop: create it there/,
     },
     {
       name: 'the kind is not served',
-      input: seen([east], { from: member('north', { serves: { seed: true, current: false } }) }),
+      input: settledInput([east], { from: member('north', { serves: { seed: true, current: false } }) }),
       broken: 'import',
-      says: /does not serve ServiceImport/,
+      messages: /does not serve ServiceImport/,
     },
     {
       name: 'the import is not written yet',
-      input: seen([east], {
+      input: settledInput([east], {
         actual: nothingThere,
         desired: project(fresh, { member: north, actual: nothingThere, vip }),
       }),
       broken: 'import',
-      says: /ServiceImport has not been written to north yet/,
+      messages: /ServiceImport has not been written to north yet/,
     },
     {
       name: 'MCS-45 no address is free',
       input: (() => {
         const full: VipState = { state: 'exhausted', family: 'IPv4', message: 'all are in use' };
         const { actual, desired } = settle(fresh, { member: north, actual: nothingThere, vip: full });
-        return seen([east], { actual, desired });
+        return settledInput([east], { actual, desired });
       })(),
       broken: 'address',
-      says: /all are in use/,
+      messages: /all are in use/,
     },
     {
       name: 'there are no endpoints',
-      input: seen([record('east', { slices: [] })]),
+      input: settledInput([record('east', { slices: [] })]),
       broken: 'slices',
-      says: /have no endpoints: check their Pods/,
+      messages: /have no endpoints: check their Pods/,
     },
     {
       name: 'no endpoint is ready',
-      input: seen([record('east', { slices: notReady })]),
+      input: settledInput([record('east', { slices: notReady })]),
       broken: 'slices',
-      says: /none of 1 endpoints is ready/,
+      messages: /none of 1 endpoints is ready/,
     },
     {
       name: 'MCS-83 the source is lost and cannot be read',
       input: {
-        ...seen([east], { leases: eastLost, members: eastAway }),
+        ...settledInput([east], { leases: eastLost, members: eastAway }),
         merged: merge(web, []),
-        actual: { ...seen([east]).actual, slices: [] },
+        actual: { ...settledInput([east]).actual, slices: [] },
       },
       broken: 'lease',
-      says: /the connection to east is lost, and its endpoints were removed/,
+      messages: /the connection to east is lost, and its endpoints were removed/,
     },
     {
       name: 'the source is lost, and its endpoints are kept',
-      input: { ...seen([east], { leases: eastLost, members: eastAway }), merged: merge(web, []) },
+      input: { ...settledInput([east], { leases: eastLost, members: eastAway }), merged: merge(web, []) },
       broken: undefined,
-      says: /the connection to east is lost; its endpoints are still used/,
+      messages: /the connection to east is lost; its endpoints are still used/,
     },
     {
       name: 'DNS does not serve the zone',
-      input: seen([east], { dns: { name, addresses: [] } }),
+      input: settledInput([east], { dns: { name, addresses: [] } }),
       broken: 'dns',
-      says: /does not resolve/,
+      messages: /does not resolve/,
     },
     {
       name: 'DNS returns another address',
-      input: seen([east], { dns: { name, addresses: ['10.96.0.1'] } }),
+      input: settledInput([east], { dns: { name, addresses: ['10.96.0.1'] } }),
       broken: 'dns',
-      says: /resolves to 10.96.0.1 and not to 241.0.0.7/,
+      messages: /resolves to 10.96.0.1 and not to 241.0.0.7/,
     },
   ];
-  for (const { name: title, input, broken, says } of rows) {
+  for (const { name: title, input, broken, messages } of rows) {
     test(title, () => {
       const reasons = why(input);
       assert.equal(reasons.broken, broken, whyText(reasons));
-      assert.match(whyText(reasons), says);
+      assert.match(whyText(reasons), messages);
       assert.ok(reasons.steps.every(({ message }) => message !== ''));
     });
   }
@@ -276,10 +281,10 @@ describe('F14 why', () => {
   test('steps after the broken one are not reached', () => {
     const nothing = { name, addresses: [] };
     for (const input of [
-      seen([], { dns: nothing }),
-      seen([record('east', { service: undefined, slices: [] })], { dns: nothing }),
+      settledInput([], { dns: nothing }),
+      settledInput([record('east', { service: undefined, slices: [] })], { dns: nothing }),
       // Several steps are wrong: the namespace is absent, and DNS does not resolve.
-      seen([east], { from: member('north', { namespaces: new Set() }), dns: nothing }),
+      settledInput([east], { from: member('north', { namespaces: new Set() }), dns: nothing }),
     ]) {
       const { steps, broken } = why(input);
       const at = steps.findIndex(({ step }) => step === broken);
@@ -294,7 +299,7 @@ describe('F14 why', () => {
       ['east', 'expired'],
       ['north', 'expired'],
     ] as const);
-    const { steps } = why(seen([east], { leases }));
+    const { steps } = why(settledInput([east], { leases }));
     const message = 'no controller renews the leases in north: is it running?';
     assert.deepEqual(
       steps.find(({ step }) => step === 'lease'),
@@ -304,7 +309,7 @@ describe('F14 why', () => {
 
   test('returns all steps in order', () => {
     assert.deepEqual(
-      why(seen([east])).steps.map(({ step }) => step),
+      why(settledInput([east])).steps.map(({ step }) => step),
       ['members', 'export', 'valid', 'merged', 'namespace', 'import', 'address', 'slices', 'lease', 'dns'],
     );
   });

@@ -4,7 +4,7 @@ import { listText, valueText } from '../merge/conflict.ts';
 import type { Exporter, Merged, View } from '../merge/merged.ts';
 import type { ServiceKey, Shape } from '../record.ts';
 import { exportedAt, textOf } from '../record.ts';
-import { aligned } from './table.ts';
+import { columns } from '../../api/text.ts';
 
 /** One exporting cluster and its state. */
 export interface ExporterReport {
@@ -78,34 +78,37 @@ function viewReport({ views, order }: Merged, shape: Shape): ViewReport {
   };
 }
 
-/** The explanation for a person; `isPartial`: some clusters could not be read. */
+/** The explanation as text; `isPartial`: some clusters could not be read. */
 export function explanationText(explanation: Explanation, isPartial = false): string {
   const { exporters, views, conflicts } = explanation;
   const rows = exporters.map(({ cluster, since, state, message = '' }) => [cluster, state, `since ${since}`, message]);
   return [
     textOf(explanation),
-    ...(exporters.length === 0 ? [`  ${isPartial ? unexportedAsFarAsRead : unexported}`] : []),
-    ...aligned(rows),
-    ...aligned([
-      ['ImportedService', viewText(views.seed)],
-      ['ServiceImport', viewText(views.current)],
-    ]),
+    ...(exporters.length === 0 ? [`  ${isPartial ? unexportedInReadClusters : unexported}`] : []),
+    ...columns(rows, '  '),
+    ...columns(
+      [
+        ['ImportedService', viewText(views.seed)],
+        ['ServiceImport', viewText(views.current)],
+      ],
+      '  ',
+    ),
     ...conflicts.flatMap(conflictLines),
     ...(conflicts.some(isOverWithdrawnPort) ? [phases] : []),
   ].join('\n');
 }
 
 const unexported = 'no cluster exports it: create a ServiceExport of that name';
-const unexportedAsFarAsRead = 'no cluster that can be read exports it';
+const unexportedInReadClusters = 'no cluster that can be read exports it';
 
-/** How ports are changed without ever being in conflict (MCS-129). */
+/** How to change a port without a conflict (MCS-129). */
 const phases =
   'to change a port, add the new one under a name of its own in each cluster, then remove the old one; or export a new Service';
 
 const isOverWithdrawnPort = ({ reason, shapes }: Conflict): boolean =>
   reason === 'PortConflict' && shapes.includes('seed');
 
-/** What a view shows, in a line. */
+/** A view as one line. */
 export function viewText({ state, type, ports = [] }: ViewReport): string {
   if (state === 'withdrawn') return 'withdrawn from all clusters until the conflict is solved';
   if (state === 'absent') return 'none';
@@ -115,7 +118,7 @@ export function viewText({ state, type, ports = [] }: ViewReport): string {
   return `${type === 'Headless' ? 'headless' : 'with an address'}: ${list.length === 0 ? 'no ports' : list.join(', ')}`;
 }
 
-/** A conflict with all it is about, in lines. */
+/** A conflict, its values and its fix, as lines. */
 export function conflictLines({ field, rule, values, winner, shapes, fix }: Conflict): readonly string[] {
   const where =
     shapes.length === 1 ? ` (in the ${shapes[0] === 'seed' ? 'ImportedService' : 'ServiceImport'} only)` : '';
@@ -125,5 +128,5 @@ export function conflictLines({ field, rule, values, winner, shapes, fix }: Conf
     `since ${since}`,
     cluster === winner ? 'came first' : '',
   ]);
-  return [`conflict over ${field}${where}`, `  ${rule}`, ...aligned(rows, '    '), `  to fix it, ${fix.text}`];
+  return [`conflict over ${field}${where}`, `  ${rule}`, ...columns(rows, '    '), `  to fix it, ${fix.text}`];
 }

@@ -15,14 +15,14 @@ const target = {
   vip: { state: 'reserved', ips: ['241.0.0.1'], families: ['IPv4'] },
 } as const;
 
-/** Since when a member that holds something waits for what a cluster exports. */
+/** The time since which a member with these objects has waited for an export. */
 function since(exported: ClusterExport, actual: Actual): string | undefined {
   const merged = merge(web, [exported]);
   const time = waitingSince(merged, diff(project(merged, { ...target, actual }), actual, { now }).writes);
   return time === undefined ? undefined : new Date(time).toISOString();
 }
 
-/** A cluster with one slice, whose endpoint changed when it says. */
+/** The export of a cluster with one slice whose endpoint changed at a time. */
 function exporting(address: string, changedAt?: string): ClusterExport {
   const slice = sourceSlice('a', { endpoints: [endpoint(address)] });
   const annotations = changedAt === undefined ? {} : { [triggerTimeAnnotation]: changedAt };
@@ -33,20 +33,20 @@ const before = settle(merge(web, [exporting('10.0.0.1')]), { ...target, actual: 
 const changed = '2026-02-01T10:00:00.25Z';
 
 const cases: readonly { name: string; given: [ClusterExport, Actual]; want: string | undefined }[] = [
-  { name: 'nothing waits', given: [exporting('10.0.0.1', changed), before], want: undefined },
+  { name: 'no pending write', given: [exporting('10.0.0.1', changed), before], want: undefined },
   {
-    name: 'an endpoint waits since it changed',
+    name: 'an endpoint: since it changed',
     given: [exporting('10.0.0.2', changed), before],
     want: '2026-02-01T10:00:00.250Z',
   },
-  { name: 'an unknown time of the change', given: [exporting('10.0.0.2'), before], want: undefined },
+  { name: 'an endpoint without a time: unknown', given: [exporting('10.0.0.2'), before], want: undefined },
   {
-    name: 'an import waits since the export',
+    name: 'an import: since the export',
     given: [exporting('10.0.0.1'), nothingThere],
     want: '2026-01-02T00:00:00.000Z',
   },
   {
-    name: 'or since there is a Service',
+    name: 'an import: since the Service if that is newer',
     given: [
       { ...exporting('10.0.0.1'), service: service({}, { creationTimestamp: '2026-01-03T00:00:00Z' }) },
       nothingThere,
@@ -54,4 +54,4 @@ const cases: readonly { name: string; given: [ClusterExport, Actual]; want: stri
     want: '2026-01-03T00:00:00.000Z',
   },
 ];
-for (const { name, given, want } of cases) test(`F6 lag: ${name}`, () => assert.equal(since(...given), want));
+for (const { name, given, want } of cases) test(`lag: ${name}`, () => assert.equal(since(...given), want));

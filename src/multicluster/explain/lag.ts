@@ -34,7 +34,7 @@ function sourceOf({ exporters }: Merged, { metadata: { labels, annotations } }: 
   return exporter?.record.slices.find(({ metadata }) => metadata.name === annotations?.[sourceSliceAnnotation]);
 }
 
-/** When the service could first be imported: when a cluster had both an export and the Service. */
+/** The first time at which a cluster had both an export and the Service, so that others could import it. */
 function firstExported({ exporters, order }: Merged): number {
   const times = exporters
     .filter(({ cluster }) => order.includes(cluster))

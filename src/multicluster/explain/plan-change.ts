@@ -1,4 +1,4 @@
-// What would happen if a member exported a service, or no longer did, as the members are now.
+// Plans that one member exports a service, or withdraws its export, given the current state of all members.
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
@@ -12,13 +12,13 @@ import { textOf } from '../record.ts';
 import type { ExportPlan } from './plan.ts';
 import { hypotheticalExport, plan, withExport, withoutExport } from './plan.ts';
 
-/** The set as it is. */
+/** The current state of the set. */
 export interface PlanSource {
   readonly merged: Merged;
   readonly members: readonly Member[];
   readonly seedPolicy: SeedPolicy;
   readonly rules: SetRules;
-  /** When the change would be made. */
+  /** The time of the change. */
   readonly now: string;
 }
 
@@ -62,7 +62,7 @@ export function planChange(
   );
 }
 
-/** Why an export would be beyond the quotas of its member, among all that it has. */
+/** Why another export would exceed the quotas of its member; undefined: it would not. */
 function quotaDenial(member: Member, added: ClusterExport): Denial | undefined {
   const service = textOf(added);
   const others = recordsIn(member).filter((record) => textOf(record) !== service);

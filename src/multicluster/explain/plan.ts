@@ -12,7 +12,7 @@ import { textOf } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { Explanation } from './explain.ts';
 import { conflictLines, explain, viewText } from './explain.ts';
-import { aligned } from './table.ts';
+import { columns } from '../../api/text.ts';
 
 /** A member, its objects of the service, and the address that it would allocate. */
 export interface PlanMember {
@@ -65,7 +65,7 @@ export const withExport = (records: readonly ClusterExport[], added: ClusterExpo
 export const withoutExport = (records: readonly ClusterExport[], cluster: string): readonly ClusterExport[] =>
   records.filter((record) => record.cluster !== cluster);
 
-/** A record of an export that does not exist yet. `now` is when it would be made. */
+/** A record of an export that does not exist yet; `now` is its creation time. */
 export const hypotheticalExport = (
   key: ServiceKey,
   {
@@ -108,14 +108,14 @@ function importerPlan(
 ): ImporterPlan {
   const target = { member: facts, vip: vipFor(merged), unknownClusters };
   const writes: Write[] = [];
-  let there = actual;
+  let current = actual;
   // Step by step, as the controller does it: slices need imports, and these may need a derived Service.
   for (let step = 0; step < 4; step++) {
-    const desired = project(merged, { ...target, actual: there });
-    const difference = diff(desired, there, { now: '' });
+    const desired = project(merged, { ...target, actual: current });
+    const difference = diff(desired, current, { now: '' });
     writes.push(...difference.writes.filter(({ verb }) => verb !== 'updateStatus'));
     if (!difference.isPartial || step === 3) return summary(facts, desired, writes);
-    there = asIfWritten(there, desired, difference.writes);
+    current = afterWrites(current, desired, difference.writes);
   }
   throw new Error('bug: a plan has four steps');
 }
@@ -137,8 +137,8 @@ function summary(facts: MemberFacts, desired: Desired, writes: readonly Write[])
 
 const allocatedLater = 'allocated when written';
 
-/** What would be there once the objects are written: with a uid, and a derived Service with an address. */
-function asIfWritten(actual: Actual, desired: Desired, writes: readonly Write[]): Actual {
+/** The objects of a member after the writes: with UIDs, and a derived Service with an address. */
+function afterWrites(actual: Actual, desired: Desired, writes: readonly Write[]): Actual {
   const writtenNames = new Set(writes.map(({ object }) => object.metadata.name));
   const { importedService, serviceImport, derivedService, slices } = desired;
   return {
@@ -165,16 +165,16 @@ const withAddress = (service: Service, before: Service | undefined): Service => 
   spec: { ...service.spec, clusterIPs: before?.spec.clusterIPs ?? [allocatedLater] },
 });
 
-/** Why an export that would be made does not count; undefined: it does, or none would be made. */
-export function vainReason({ before, after }: ExportPlan): string | undefined {
+/** Why the new export would be invalid; undefined: it would be valid, or none is planned. */
+export function invalidReason({ before, after }: ExportPlan): string | undefined {
   const known = new Set(before.exporters.map(({ cluster }) => cluster));
   return after.exporters.find(({ cluster, state }) => state === 'invalid' && !known.has(cluster))?.message;
 }
 
-/** The plan for a person. */
+/** The plan as text. */
 export function planText(change: ExportPlan): string {
-  const vain = vainReason(change);
-  if (vain !== undefined) return `${textOf(change)}\n  nothing would be exported: ${vain}`;
+  const problem = invalidReason(change);
+  if (problem !== undefined) return `${textOf(change)}\n  nothing would be exported: ${problem}`;
   const { before, after, newConflicts, solvedConflicts, importers } = change;
   const rows = importers.map(({ cluster, isReachable, ips, refusals, writes, slices }) => [
     cluster,
@@ -190,8 +190,8 @@ export function planText(change: ExportPlan): string {
   ]);
   return [
     textOf(change),
-    ...aligned(views),
-    ...aligned(rows),
+    ...columns(views, '  '),
+    ...columns(rows, '  '),
     ...(newConflicts.length > 0 ? ['this would bring conflicts:', ...newConflicts.flatMap(conflictLines)] : []),
     ...(solvedConflicts.length > 0
       ? [`this would end conflicts over ${listText(solvedConflicts.map(({ field }) => field))}`]

@@ -29,7 +29,7 @@ const noListener = { source() {}, target() {}, namespace() {}, state() {} };
 /** The controller's settings, which are not stored in the clusters. */
 export type ControllerOptions = Pick<ServicesOptions, 'seedPolicy' | 'deniedNamespaces'>;
 
-/** What was read in addition of each member that is ready. */
+/** What commands read of each ready member in addition to its caches. */
 type Facts = ReadonlyMap<
   Member,
   {
@@ -65,7 +65,7 @@ export class Snapshot implements AsyncDisposable {
     });
   }
 
-  /** Why members are missing from what is shown, one sentence each. */
+  /** A sentence for each member that is rejected or cannot be read. */
   problems(): readonly string[] {
     return this.members.flatMap((member) => this.problemOf(member) ?? []);
   }
@@ -80,7 +80,7 @@ export class Snapshot implements AsyncDisposable {
     return leaseStates(this.#facts.get(member)?.leases ?? [], Date.now());
   }
 
-  /** What holds for every member. */
+  /** The rules for all members. */
   get rules(): SetRules {
     return this.#services.rules;
   }
@@ -89,10 +89,10 @@ export class Snapshot implements AsyncDisposable {
     return this.#services.get(key);
   }
 
-  /** What a member is to hold of a service, and what it holds. */
+  /** The desired and the actual objects of a service in a member. */
   desired(key: Key, member: Member): { readonly desired: Desired; readonly actual: Actual } {
-    const ids = (isMeant: (each: Member) => boolean): ReadonlySet<string> =>
-      new Set(this.members.filter(isMeant).map(({ id }) => id));
+    const ids = (matches: (each: Member) => boolean): ReadonlySet<string> =>
+      new Set(this.members.filter(matches).map(({ id }) => id));
     return desiredIn({
       key,
       merged: this.merged(key),
@@ -118,8 +118,8 @@ export class Snapshot implements AsyncDisposable {
 }
 
 /**
- * Members that the controller rejects: of two under one cluster the second, a cluster that replaced another one, and a
- * cluster that has another id itself.
+ * Id → why the controller rejects the member: another member is the same cluster, another cluster had the id before, or
+ * the ClusterProperty of the cluster has another id.
  */
 function rejectedMembers(members: readonly Member[], read: Facts): ReadonlyMap<string, string> {
   const uids = new Map(members.map(({ id, probe }) => [id, probe.uid]));

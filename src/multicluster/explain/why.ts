@@ -8,7 +8,7 @@ import { diff } from '../project/diff.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
 import { textOf } from '../record.ts';
-import { aligned } from './table.ts';
+import { columns } from '../../api/text.ts';
 
 /** The state of the lease of a source cluster in an importing one. */
 export type LeaseState = 'healthy' | 'suspect' | 'expired' | 'absent';
@@ -101,7 +101,7 @@ export function whyText(reasons: Reasons): string {
     reasons.broken === undefined
       ? `nothing is wrong with ${textOf(reasons)} in ${reasons.from} that can be seen from here`
       : `${textOf(reasons)} is missing in ${reasons.from} because of step "${reasons.broken}"`;
-  return [...aligned(rows), end].join('\n');
+  return [...columns(rows, '  '), end].join('\n');
 }
 
 function membersStep({ from, members }: WhyInput): Finding {

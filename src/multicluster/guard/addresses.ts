@@ -1,4 +1,4 @@
-// Drops endpoints with addresses that an endpoint of their cluster cannot have (threat T3, CVE-2021-25740).
+// Drops endpoints with addresses that an endpoint of their cluster cannot have (CVE-2021-25740).
 import type { Cidr } from '../../api/addresses.ts';
 import { contains, parseAddress } from '../../api/addresses.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';

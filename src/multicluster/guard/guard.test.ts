@@ -19,20 +19,20 @@ describe('guard', () => {
     readonly denial: string | undefined;
   }[] = [
     { name: 'MCS-31 accepts every namespace without a policy', policy: {}, denial: undefined },
-    { name: 'T2 accepts an allowed namespace', policy: { namespaces: ['shop'] }, denial: undefined },
+    { name: 'accepts an allowed namespace', policy: { namespaces: ['shop'] }, denial: undefined },
     {
-      name: 'T2 denies a namespace that is not allowed',
+      name: 'denies a namespace that is not allowed',
       policy: { namespaces: ['payments'] },
       denial: 'NamespaceNotAllowed',
     },
     {
-      name: 'T4 denies a denied namespace',
+      name: 'denies a denied namespace',
       policy: { deniedNamespaces: ['kube-system', 'shop'] },
       denial: 'NamespaceNotAllowed',
     },
 
     {
-      name: 'T7 denies an export over the quota',
+      name: 'denies an export over the quota',
       policy: {},
       context: { quotaDenial: { reason: 'QuotaExceeded', message: 'too many' } },
       denial: 'QuotaExceeded',
@@ -53,7 +53,7 @@ describe('guard', () => {
   }
 });
 
-describe('T3 addresses', () => {
+describe('addresses', () => {
   const ranges = endpointRangesOf(['10.1.0.0/16', 'fd00:1::/32']);
   const rows: readonly (readonly [string, boolean, boolean])[] = [
     // address, accepted without ranges, accepted with them
@@ -117,7 +117,7 @@ describe('T3 addresses', () => {
   });
 });
 
-describe('T8 labels and annotations', () => {
+describe('labels and annotations', () => {
   for (const [key, isReserved] of Object.entries({
     team: false,
     'example.org/team': false,
@@ -149,7 +149,7 @@ describe('T8 labels and annotations', () => {
   });
 });
 
-describe('T7 quotas', () => {
+describe('quotas', () => {
   const exported = (name: string, day: number, endpoints: number) => {
     const creationTimestamp = `2026-01-0${day}T00:00:00Z`;
     const all = Array.from({ length: endpoints }, (_, index) => endpoint(`10.0.0.${index + 1}`));
@@ -195,7 +195,7 @@ describe('T7 quotas', () => {
   });
 });
 
-describe('T1 MCS-3 identity', () => {
+describe('MCS-3 identity', () => {
   const rows: readonly {
     readonly name: string;
     readonly members: readonly { readonly id: string; readonly uid?: string | undefined }[];

@@ -47,7 +47,7 @@ function setDenial({ namespace }: ClusterExport, rules: SetRules | undefined): D
   return { reason: 'NamespaceNotAllowed', message };
 }
 
-/** Threats T2 and T4. The namespace is the one of the object as read from the member. */
+/** Takes the namespace of the object as read from the member, never from its content. */
 function namespaceDenial(
   { cluster, namespace }: ClusterExport,
   { namespaces, deniedNamespaces = [] }: MemberPolicy,

@@ -1,4 +1,4 @@
-// Checks that each id belongs to one cluster and stays with it (threat T1).
+// Checks that each id belongs to one cluster and stays with it.
 import type { MemberFacts } from '../record.ts';
 import { clusterIdErrors } from '../record.ts';
 

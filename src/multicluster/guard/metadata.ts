@@ -1,4 +1,4 @@
-// Drops exported labels and annotations with reserved keys (threat T8).
+// Drops exported labels and annotations with reserved keys.
 import type { ClusterExport } from '../record.ts';
 import type { Dropped } from './policy.ts';
 

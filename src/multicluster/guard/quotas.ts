@@ -1,4 +1,4 @@
-// Export quotas per member (threat T7).
+// Export quotas per member.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Denial, ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';

@@ -34,7 +34,7 @@ const rows: readonly (readonly [
   ['127.0.0.1', undefined, 'cannot be in another cluster'],
   ['169.254.169.254', undefined, 'cannot be in another cluster'],
   ['224.0.0.1', undefined, 'cannot be in another cluster'],
-  // Of two ranges the smaller one counts, and of two that are alike the member's own.
+  // The smaller of two ranges decides; of two equal ranges the member's own.
   ['10.1.0.1', ['10.1.0.0/16'], undefined],
   ['10.1.0.1', ['10.1.0.0/24'], undefined],
   ['10.1.0.1', ['10.0.0.0/8'], 'is in 10.1.0.0/16, which is declared for endpoints of cluster east'],
@@ -44,7 +44,7 @@ const rows: readonly (readonly [
   ['10.2.0.1', ['10.3.0.0/16'], 'is outside the ranges declared for the cluster'],
 ];
 
-suite('T3 an endpoint where another member has addresses', () => {
+suite('an endpoint where another member has addresses', () => {
   for (const [address, declared, problem] of rows) {
     test(`${address}${declared === undefined ? '' : ` of a cluster with ${declared.join()}`}`, () => {
       const ranges = { declared: declared && endpointRangesOf(declared), reserved };

@@ -80,13 +80,13 @@ describe('planLeases', () => {
       want: 'renew',
     },
     {
-      name: 'T1 does not renew the lease of another cluster with the same id',
+      name: 'does not renew the lease of another cluster with the same id',
       source: { uid: 'other' },
       lease: at(4),
       want: 'nothing',
     },
     {
-      name: 'T1 does not renew while the uid of the source is unknown',
+      name: 'does not renew while the uid of the source is unknown',
       source: { uid: undefined },
       lease: at(4),
       want: 'nothing',

@@ -12,8 +12,8 @@ import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
 
 /**
- * How long a conflict has to be over before an Event says so: when the export that came first is deleted and created again,
- * the conflict is over for a moment only.
+ * How long a conflict must be resolved before an Event reports it: while the oldest export is deleted and created again, the
+ * conflict is resolved for a moment only.
  */
 const resolvedMs = 5000;
 
@@ -42,7 +42,7 @@ export class ExportEventRecorder implements Disposable {
     for (const { cancel } of this.#resolved.values()) cancel();
   }
 
-  /** Records what has changed in conditions that were written. */
+  /** Records Events about the conditions that a status write has changed. */
   recordConditions(
     kind: Kind,
     { record, now }: { readonly record: ClusterExport; readonly now: ExportObject },
@@ -73,7 +73,7 @@ export class ExportEventRecorder implements Disposable {
     this.#resolved.set(uid, { message, cancel });
   }
 
-  /** Whether a conflict is not the one that was over for a moment. */
+  /** Whether a conflict differs from the one that was resolved for a moment. */
   #isNewConflict({ metadata: { uid = '' } }: ExportObject, { message }: PlannedEvent): boolean {
     const resolved = this.#resolved.get(uid);
     resolved?.cancel();
@@ -81,7 +81,7 @@ export class ExportEventRecorder implements Disposable {
     return resolved?.message !== message;
   }
 
-  /** Records what of an export is ignored, if that has changed. */
+  /** Records Events about ignored parts of an export when they have changed. */
   recordDropped({ seedExport, currentExport }: ClusterExport, dropped: readonly Dropped[]): void {
     if (dropped.length === 0) return;
     const events = droppedEvents(dropped);

@@ -37,7 +37,7 @@ const slowLimitMs = 2000;
 /** Clock skew that is reported. */
 const skewLimitMs = 5000;
 
-/** Probes that take longer say too little about the clock of the server. */
+/** Longer probes are too imprecise to measure the clock of the server. */
 const skewProbeMs = 2000;
 
 /**
@@ -73,7 +73,7 @@ export class HealthProbe {
     return this.#latencyMs;
   }
 
-  /** It answers, but so late that users notice. */
+  /** Whether it answers, but so slowly that users notice. */
   get isSlow(): boolean {
     return this.#state === 'alive' && this.#latencyMs > Math.min(slowLimitMs, this.#options.renewMs);
   }
@@ -83,7 +83,7 @@ export class HealthProbe {
     return this.#clockSkewMs;
   }
 
-  /** Its clock differs so much that timestamps of its objects compare wrongly with those of other clusters. */
+  /** Whether its clock differs so much that timestamps of its objects cannot be compared with those of other clusters. */
   get isSkewed(): boolean {
     return Math.abs(this.#clockSkewMs ?? 0) >= skewLimitMs;
   }
@@ -92,7 +92,7 @@ export class HealthProbe {
     return this.#uid;
   }
 
-  /** Why it does not answer; undefined if it does. */
+  /** The error of the last probe; undefined if it was answered. */
   get error(): unknown {
     return this.#error;
   }

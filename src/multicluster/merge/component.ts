@@ -29,9 +29,9 @@ export interface Component {
         readonly annotations: Readonly<Record<string, string>>;
       }
     | undefined;
-  /** The public host names that it asks for, in one form; undefined: none. */
+  /** The requested public host names in canonical form; undefined: none. */
   readonly hostname: string | undefined;
-  /** What it was read from. */
+  /** The record it was computed from. */
   readonly record: ClusterExport;
 }
 

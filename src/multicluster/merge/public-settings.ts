@@ -1,4 +1,4 @@
-// Annotations of exports and Services about the name of a service outside the clusters.
+// The annotations of exports and Services that set the public name of a service.
 import { listOf, publicationAnnotationOf } from '../../api/kinds/core/service/public-name.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
@@ -12,6 +12,6 @@ export function publicSetting(record: ClusterExport, name: string): string | und
   return undefined;
 }
 
-/** A host name list in one form, so that spaces and order are no conflict. */
+/** Host names in canonical form, so that different spaces or another order are no conflict. */
 export const hostnamesText = (hostname: string | undefined): string | undefined =>
   hostname === undefined ? undefined : listOf(hostname.toLowerCase()).toSorted().join(',');

@@ -6,8 +6,8 @@ import type { Component } from './component.ts';
 import { publicSetting } from './public-settings.ts';
 
 /**
- * The public name that the oldest export with one asks for, and where clients reach the service in each cluster. A cluster
- * that asks for another name is left out; one that asks for none is part of the service and takes part.
+ * The public name that the oldest export with a name requests, and the addresses of the service in each cluster. Clusters
+ * that request another name are left out; those that request none are included.
  */
 export function publicationOf(components: readonly Component[]): MergedPublication | undefined {
   const first = components.find(({ hostname }) => hostname !== undefined);

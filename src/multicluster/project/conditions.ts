@@ -1,4 +1,4 @@
-// Conditions: what they should say, and what they become with their times.
+// Desired conditions, and how they change existing ones with their times.
 import type { Condition } from '../../api/metadata.ts';
 
 /** A condition without its time. Reason and message are always set, although the seed shape does not require them. */

@@ -25,37 +25,41 @@ describe('deliveries', () => {
     readonly vip?: VipState;
     readonly want: Omit<Delivery, 'cluster' | 'refusal'> & { readonly refusal?: string };
   }[] = [
-    { name: 'MCS-20 all is there', actual: settled, want: { state: 'acknowledged', hasAddress: true } },
-    { name: 'MCS-23 something is still to be written', want: { state: 'pending', hasAddress: true } },
     {
-      name: 'MCS-19 the derived Service has no address yet',
+      name: 'MCS-20 acknowledged when nothing is left to write',
+      actual: settled,
+      want: { state: 'acknowledged', hasAddress: true },
+    },
+    { name: 'MCS-23 pending while writes are left', want: { state: 'pending', hasAddress: true } },
+    {
+      name: 'MCS-19 pending while the derived Service has no address',
       facts: { hasStockProxy: true },
       want: { state: 'pending', hasAddress: false },
     },
     {
-      name: 'MCS-23 it is down',
+      name: 'MCS-23 unreachable when the member does not answer',
       facts: { isConnected: false },
       actual: settled,
       want: { state: 'unreachable', hasAddress: false },
     },
     {
-      name: 'it has not been read',
+      name: 'unreachable while the member has not been read',
       facts: { isSynced: false },
       actual: settled,
       want: { state: 'unreachable', hasAddress: false },
     },
     {
-      name: 'MCS-109 it has no such namespace',
+      name: 'MCS-109 acknowledged without the namespace',
       facts: { namespaces: new Set() },
       want: { state: 'acknowledged', hasAddress: true, refusal: 'NamespaceAbsent' },
     },
     {
-      name: 'MCS-45 its pool is exhausted',
+      name: 'MCS-45 refused when no address is free',
       vip: { state: 'exhausted', family: 'IPv4', message: 'full' },
       want: { state: 'refused', hasAddress: false, refusal: 'NoAddress' },
     },
     {
-      name: 'sheet 5.9 another object has the name',
+      name: 'refused when an object of another owner has the name',
       actual: { ...settled, serviceImport: { ...serviceImport, metadata: { ...serviceImport.metadata, labels: {} } } },
       want: { state: 'refused', hasAddress: true, refusal: 'NameTaken' },
     },
@@ -70,7 +74,7 @@ describe('deliveries', () => {
     });
   }
 
-  test('MCS-122 delivers a withdrawn service when nothing of it is left', () => {
+  test('MCS-122 acknowledges a withdrawn service when none of its objects is left', () => {
     const facts = member('north', { serves: { seed: true, current: false } });
     const conflict = merge(web, [record('east'), record('west', { spec: headless })]);
     const desired = project(conflict, { member: facts, actual: nothingThere, vip: reserved });

@@ -17,7 +17,7 @@ const settled = settle(both, target).actual;
 
 const textOf = ({ writes }: Difference): readonly string[] => writes.map(({ verb, kind }) => `${verb} ${kind.kind}`);
 
-/** The writes when `actual` is found where both clusters export. */
+/** The writes from `actual` to the objects of exports of both clusters. */
 const repair = (actual: Actual, merged = both): Difference =>
   diff(project(merged, { ...target, actual }), actual, { now });
 
@@ -139,7 +139,7 @@ describe('drift', () => {
       writes: ['updateStatus ServiceImport'],
     },
     {
-      name: 'what is being deleted is waited for',
+      name: 'waits for an object that is being deleted',
       actual: {
         ...settled,
         slices: [{ ...slice, endpoints: [], metadata: { ...slice.metadata, deletionTimestamp: now } }, ...others],
@@ -161,7 +161,7 @@ describe('drift', () => {
     assert.ok(gone.writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
   });
 
-  test('T9 reports a slice of another owner with a needed name', () => {
+  test('reports a slice of another owner with a needed name', () => {
     const foreign = { ...slice, metadata: { ...slice.metadata, labels: { [managedByLabel]: 'x' } } };
     const { writes, obstacles } = repair({ ...settled, slices: [foreign, ...others] });
     assert.deepEqual(writes, []);
@@ -169,7 +169,7 @@ describe('drift', () => {
   });
 });
 
-describe('unknown is not none (sheet 5.6)', () => {
+describe('a cluster that was not read', () => {
   const unknownClusters = new Set(['west']);
   const again = (merged: ReturnType<typeof merge>): Actual =>
     settle(merged, { ...target, actual: settled, unknownClusters }).actual;
@@ -219,7 +219,7 @@ describe('unknown is not none (sheet 5.6)', () => {
   });
 });
 
-describe('lost is not gone', () => {
+describe('a lost cluster', () => {
   const lost = { ...target, lostClusters: new Set(['west']) };
 
   test('MCS-85 MCS-88 does not restore slices of a lost cluster, and keeps imports', () => {

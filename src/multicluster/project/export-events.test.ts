@@ -31,16 +31,21 @@ describe('the Events of an export', () => {
     readonly deliveries?: readonly Delivery[];
     readonly want: readonly string[];
   }[] = [
-    { name: 'accepted and pending', after: [taken, pending], want: ['Normal Initialized'] },
-    { name: 'arrived everywhere', before: [taken, pending], after: [taken, exported], want: ['Normal Exported'] },
-    { name: 'nothing new', before: [taken, exported], after: [taken, exported], want: [] },
+    { name: 'an accepted export', after: [taken, pending], want: ['Normal Initialized'] },
     {
-      name: 'refused once, in whatever conditions',
+      name: 'an export that all clusters have imported',
+      before: [taken, pending],
+      after: [taken, exported],
+      want: ['Normal Exported'],
+    },
+    { name: 'no change', before: [taken, exported], after: [taken, exported], want: [] },
+    {
+      name: 'one Event for a rejection that several conditions report',
       after: [condition('Valid', 'False', 'NoService'), condition('Ready', 'False', 'Failed', 'NoService')],
       want: ['Warning NoService'],
     },
     {
-      name: 'MCS-137 a conflict, in its own words, and what comes of it',
+      name: 'MCS-137 a conflict with its message, and its consequence',
       before: [taken, exported],
       after: [
         condition('Exported', 'False', 'Conflict', 'withdrawn'),
@@ -49,14 +54,18 @@ describe('the Events of an export', () => {
       want: ['Warning Withdrawn: withdrawn', 'Warning Conflict: ports[http].port: 80 in east, 81 in west'],
     },
     {
-      name: 'a conflict that is over',
+      name: 'a resolved conflict',
       before: [condition('Conflict', 'True', 'PortConflict')],
       after: [condition('Conflict', 'False', 'NoConflicts')],
       want: ['Normal ConflictResolved: NoConflicts'],
     },
-    { name: 'no conflict from the start', after: [condition('Conflict', 'False', 'NoConflicts')], want: [] },
     {
-      name: 'MCS-23 a cluster is lost, though Ready stays True',
+      name: 'no Event about a conflict that never existed',
+      after: [condition('Conflict', 'False', 'NoConflicts')],
+      want: [],
+    },
+    {
+      name: 'MCS-23 a lost cluster, although Ready stays True',
       before: [condition('Ready', 'True', 'Exported', 'all')],
       after: [condition('Ready', 'True', 'Exported', 'all; cannot reach west')],
       deliveries: [delivery('east'), delivery('west', { state: 'unreachable' })],
@@ -84,7 +93,7 @@ describe('the Events of an export', () => {
       want: ['Warning NoFreeAddress: cluster west: all are in use'],
     },
     {
-      name: 'another object has the name',
+      name: 'an object of another owner has the name',
       before: [condition('Ready', 'True', 'Exported')],
       after: [condition('Ready', 'False', 'Failed')],
       deliveries: [delivery('west', { state: 'refused', refusal: { reason: 'NameTaken', message: 'it is taken' } })],
@@ -101,7 +110,7 @@ describe('the Events of an export', () => {
     });
   }
 
-  test('T3 names a bounded number of dropped endpoints', () => {
+  test('names a bounded number of dropped endpoints', () => {
     const dropped = Array.from({ length: 7 }, (_, index) => ({
       cluster: 'west',
       namespace: 'shop',

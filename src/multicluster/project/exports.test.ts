@@ -23,31 +23,37 @@ interface Row {
   readonly west?: RecordSettings;
   readonly deliveries?: readonly Delivery[];
   readonly options?: MergeOptions;
-  /** What west's export says: type status reason. */
+  /** The conditions of west's export: type status reason. */
   readonly seed: readonly string[];
   readonly current: readonly string[];
-  /** A part of the messages. */
-  readonly says?: RegExp;
+  /** Matches the messages. */
+  readonly messages?: RegExp;
 }
 
 const fine = ['Initialized True Initialized', 'Exported True Exported', 'Conflict False NoConflicts'];
 const fineNow = ['Valid True Valid', 'Ready True Exported', 'Conflict False NoConflicts'];
 
 const rows: readonly Row[] = [
-  { name: 'MCS-19 MCS-20 all is well', seed: fine, current: fineNow, says: /all clusters have the service/ },
+  {
+    name: 'MCS-19 MCS-20 imported into all clusters',
+    seed: fine,
+    current: fineNow,
+    messages: /all clusters have the service/,
+  },
   {
     name: 'MCS-20 MCS-109 a member without the namespace is named',
     deliveries: [has('east'), skippedIn('north', 'shop'), skippedIn('south', 'shop')],
     seed: fine,
     current: fineNow,
-    says: /have the service, except north and south, which do not have its namespace/,
+    messages: /have the service, except north and south, which do not have its namespace/,
   },
   {
     name: 'MCS-20 a member that is rejected is named',
     deliveries: [has('east'), skippedIn('north', 'shop'), rejectedIn('south', 'the cluster was replaced')],
     seed: fine,
     current: fineNow,
-    says: /except north, which does not have its namespace, and south, which the controller rejects \(see `fairlead mcs list`\)$/m,
+    messages:
+      /except north, which does not have its namespace, and south, which the controller rejects \(see `fairlead mcs list`\)$/m,
   },
   {
     name: 'MCS-23 a member that cannot be read is named with the reason, and delays no other',
@@ -58,42 +64,42 @@ const rows: readonly Row[] = [
     ],
     seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: fineNow,
-    says: /cannot reach north; cluster south serves neither kind$/m,
+    messages: /cannot reach north; cluster south serves neither kind$/m,
   },
   {
     name: 'MCS-25 MCS-26 there is no Service',
     west: { service: undefined },
     seed: ['Initialized False NoService', 'Exported False NoService', 'Conflict False NoConflicts'],
     current: ['Valid False NoService', 'Ready False Failed', 'Conflict False NoConflicts'],
-    says: /no Service shop\/web in cluster west: create it/,
+    messages: /no Service shop\/web in cluster west: create it/,
   },
   {
     name: 'MCS-93 the Service is an ExternalName',
     west: { spec: { type: 'ExternalName' } },
     seed: ['Initialized False InvalidServiceType', 'Exported False InvalidServiceType', 'Conflict False NoConflicts'],
     current: ['Valid False InvalidServiceType', 'Ready False Failed', 'Conflict False NoConflicts'],
-    says: /cannot be exported/,
+    messages: /cannot be exported/,
   },
   {
     name: 'MCS-23 a member lags',
     deliveries: [has('east'), { cluster: 'north', state: 'pending', hasAddress: true }],
     seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: ['Valid True Valid', 'Ready False Pending', 'Conflict False NoConflicts'],
-    says: /not yet in north/,
+    messages: /not yet in north/,
   },
   {
-    name: 'MCS-23 a member is down: the export is not complete, and is ready all the same',
+    name: 'MCS-23 an unreachable member: not Exported, but Ready',
     deliveries: [has('east'), { cluster: 'north', state: 'unreachable', hasAddress: false }],
     seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: fineNow,
-    says: /cannot reach north/,
+    messages: /cannot reach north/,
   },
   {
-    name: 'MCS-19 an address is still to come',
+    name: 'MCS-19 a member without an address yet',
     deliveries: [has('east'), { cluster: 'north', state: 'pending', hasAddress: false }],
     seed: ['Initialized False Pending', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: ['Valid True Valid', 'Ready False Pending', 'Conflict False NoConflicts'],
-    says: /no address yet in north/,
+    messages: /no address yet in north/,
   },
   {
     name: 'MCS-45 a pool is exhausted',
@@ -108,7 +114,7 @@ const rows: readonly Row[] = [
     ],
     seed: ['Initialized False NoFreeAddress', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: ['Valid True Valid', 'Ready False Failed', 'Conflict False NoConflicts'],
-    says: /all 254 are in use/,
+    messages: /all 254 are in use/,
   },
   {
     name: 'MCS-162 a member refuses the name',
@@ -123,7 +129,7 @@ const rows: readonly Row[] = [
     ],
     seed: ['Initialized True Initialized', 'Exported False Pending', 'Conflict False NoConflicts'],
     current: ['Valid True Valid', 'Ready False Failed', 'Conflict False NoConflicts'],
-    says: /cluster old refuses/,
+    messages: /cluster old refuses/,
   },
   {
     name: 'MCS-20 no cluster has answered yet',
@@ -132,21 +138,22 @@ const rows: readonly Row[] = [
     current: ['Valid True Valid', 'Ready Unknown Pending', 'Conflict False NoConflicts'],
   },
   {
-    name: 'MCS-121 MCS-122 a conflict: withdrawn in the seed’s view, served in today’s',
+    name: 'MCS-121 MCS-122 a conflict: withdrawn in the seed shape, served in the current one',
     west: conflicting,
     seed: ['Initialized True Initialized', 'Exported False Conflict', 'Conflict True PortConflict'],
     current: ['Valid True Valid', 'Ready True Exported', 'Conflict True PortConflict'],
-    says: /spec.ports\[http\]: 80\/TCP in east, 8080\/TCP in west .*east came first; to fix it, in west: change port http to 80\/TCP/,
+    messages:
+      /spec.ports\[http\]: 80\/TCP in east, 8080\/TCP in west .*east came first; to fix it, in west: change port http to 80\/TCP/,
   },
   {
-    name: 'MCS-123 Quarantine: the newer export is left out',
+    name: 'MCS-123 Quarantine: without the newer export',
     west: conflicting,
     options: { seedPolicy: 'Quarantine' },
     seed: ['Initialized True Initialized', 'Exported False Quarantined', 'Conflict True PortConflict'],
     current: ['Valid True Valid', 'Ready True Exported', 'Conflict True PortConflict'],
   },
   {
-    name: 'MCS-131 several reasons of today’s API, none of the seed’s',
+    name: 'MCS-131 several reasons in the current shape, none in the seed shape',
     west: { spec: { sessionAffinity: 'ClientIP', internalTrafficPolicy: 'Local' } },
     seed: fine,
     current: [
@@ -161,7 +168,7 @@ const summary = (conditions: ReturnType<typeof exportConditions>['seed']): reado
   conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
 describe('conditions of exports', () => {
-  for (const { name, east, west, deliveries = all, options, seed, current, says } of rows) {
+  for (const { name, east, west, deliveries = all, options, seed, current, messages: wanted } of rows) {
     test(name, () => {
       const merged = merge(web, [record('east', east), record('west', { day: 2, ...west })], options);
       const exporter = merged.exporters.find(({ cluster }) => cluster === 'west');
@@ -171,7 +178,7 @@ describe('conditions of exports', () => {
       assert.deepEqual(summary(conditions.current), current);
       const messages = [...conditions.seed, ...conditions.current].map(({ message }) => message);
       assert.ok(messages.every((message) => message !== ''));
-      if (says !== undefined) assert.match(messages.join('\n'), says);
+      if (wanted !== undefined) assert.match(messages.join('\n'), wanted);
     });
   }
 
@@ -273,7 +280,7 @@ function timesIn(object: ApiObject | undefined): Record<string, string> {
   );
 }
 
-test('exports of a cluster that leaves say so, then lose the finalizer, and are left alone', () => {
+test('exports of a leaving cluster report that, lose the finalizer, and are left alone', () => {
   const held = { finalizers: [exportFinalizer, 'example.org/other'] };
   const left = { cluster: 'west', now: '2026-03-01T00:00:00Z' };
   let west = record('west', { seedExport: seedExport(held), currentExport: currentExport(held) });

@@ -82,7 +82,7 @@ function conditionWrites(
 }
 
 /**
- * The next writes to the exports of a cluster that leaves the set: conditions that say so, then the finalizer is removed,
+ * The next writes to the exports of a cluster that leaves the set: conditions that report it, then the finalizer is removed,
  * which nothing would remove later. Exports without the finalizer are left alone.
  */
 export function diffLeft(record: ClusterExport, { cluster, now }: { cluster: string; now: string }): readonly Write[] {

@@ -50,7 +50,7 @@ const maxNameLength = 253;
 
 /**
  * The name of a mirrored slice, `imported-<service>-<cluster>-<n>` (MCS-65). It depends only on the source slice, and differs for
- * all sources: `n` is a digest of all parts, each prefixed with its length so that the concatenation is unambiguous (threat T9).
+ * all sources: `n` is a digest of all parts, each prefixed with its length so that the concatenation is unambiguous.
  */
 export function sliceName(source: SliceSource): string {
   const { cluster, namespace, name, slice, addressType } = source;

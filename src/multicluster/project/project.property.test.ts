@@ -35,7 +35,7 @@ describe('projecting, whatever is merged', () => {
     fc.assert(
       fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
         const first = settle(merge(web, before, { seedPolicy }), target);
-        // From one state of the set to any other, not only from nothing.
+        // From any state of the set to any other, not only from an empty member.
         const second = settle(merge(web, after, { seedPolicy }), { ...target, actual: first.actual });
         const third = settle(merge(web, after, { seedPolicy }), { ...target, actual: second.actual });
         assert.deepEqual(third.writes, []);
@@ -122,6 +122,6 @@ describe('projecting, whatever is merged', () => {
 const sourceOf = (records: readonly ClusterExport[], cluster: string, slice: string) =>
   records.find((record) => record.cluster === cluster)?.slices.find(({ metadata }) => metadata.name === slice);
 
-/** Uids are the server's. */
+/** Without UIDs, which the server sets. */
 const withoutUids = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (key, part: unknown) => (key === 'uid' ? '' : part)));

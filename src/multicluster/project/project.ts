@@ -122,7 +122,7 @@ function refusalsOfVip(vip: VipState, cluster: string): readonly Refusal[] {
   return [];
 }
 
-/** The allocated address; a service that seemed to need none keeps the one it has. */
+/** The allocated address; a service that needs none for the moment keeps the one it has. */
 const givenVip = ({ vip, actual }: Target): VipState => (vip.state === 'unneeded' ? heldVip(actual) : vip);
 
 /** The address in existing imports, which is kept until there is another one (MCS-44). */

@@ -31,7 +31,7 @@ import { diffExports } from './exports.ts';
 import { derivedName, exportFinalizer } from './labels.ts';
 import { project } from './project.ts';
 
-// What a server keeps of a projection has to be what was projected, or the controller would write for ever.
+// A server must store projected objects unchanged, or the controller would write for ever.
 
 const user = { name: 'mcsd', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
@@ -118,7 +118,7 @@ const states: readonly { readonly name: string; readonly records: readonly Clust
   { name: 'nobody', records: [] },
 ];
 
-describe('what a server keeps is what was projected', () => {
+describe('a server stores projected objects unchanged', () => {
   const dual = ['10.96.0.0/16', 'fd00:96::/108'];
   for (const { hasStockProxy, serviceCidrs } of [
     { hasStockProxy: false, serviceCidrs: dual },

@@ -17,7 +17,7 @@ import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import type { Actual } from './desired.ts';
 
-// How the seed's API and today's show the same records, topic by topic.
+// Both API shapes of the same records, by topic.
 
 const reserved: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 const two: VipState = { state: 'reserved', ips: ['fd00::7', '241.0.0.7'], families: ['IPv6', 'IPv4'] };

@@ -9,7 +9,7 @@ const seen = (ages: Readonly<Record<string, number>>): LeaseObservations =>
     Object.entries(ages).map(([source, age]) => [source, { revision: '1', observedAtMs: -age * 1000, durationMs }]),
   );
 
-/** Sources whose slices go. */
+/** The sources whose slices are deleted. */
 const removed = (ages: Readonly<Record<string, number>>, policy: ReaperPolicy = {}): readonly string[] =>
   evaluateSources(seen(ages), { own: 'me', ...policy }, 0)
     .filter(({ isRemoved }) => isRemoved)

@@ -43,8 +43,8 @@ export const reaperMetrics = (registry: Registry): ReaperMetrics => {
 };
 
 /** Counts the sources in each state. */
-export function countStates({ states }: ReaperMetrics, judgements: readonly SourceStatus[]): void {
+export function countStates({ states }: ReaperMetrics, sources: readonly SourceStatus[]): void {
   for (const state of ['healthy', 'suspect', 'expired'] as const) {
-    states.set({ state }, judgements.filter((each) => each.state === state).length);
+    states.set({ state }, sources.filter((each) => each.state === state).length);
   }
 }

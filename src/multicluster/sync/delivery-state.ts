@@ -1,4 +1,4 @@
-// How far a service has come in each member: the input for the conditions of its exports.
+// The delivery state of each service in each member, from which the conditions of exports are computed.
 import { messageOf } from '../../api/error-message.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
@@ -94,8 +94,8 @@ export interface DeliverySource {
 }
 
 /**
- * What the conditions of an export say about one member. A member that has the exporter in the service stays acknowledged
- * while endpoints change; only the version with everything that the exporter had when it exported is waited for.
+ * The delivery to one member that the conditions of an export report. A member whose import includes the exporter stays
+ * acknowledged while endpoints change; exports wait only for the version with everything that existed when they were created.
  */
 export function deliveryIn(
   state: DeliveryState,
@@ -157,7 +157,7 @@ export class DeliveryStates {
     this.#complete.set(key, exporters.set(exporter, complete));
   }
 
-  /** What the conditions of the export of one cluster say about each member. */
+  /** The deliveries that the conditions of the export of one cluster report, one for each member. */
   deliveries(key: Key, exporter: string, targets: readonly DeliveryTarget[]): readonly Delivery[] {
     const version = this.#complete.get(key)?.get(exporter)?.version ?? 0;
     const source = { namespace: nameFor(key).namespace ?? '', exporter, version };

@@ -1,4 +1,4 @@
-// Reports on the exports of one cluster how far their service has come.
+// Reconciles the exports of one cluster: their finalizers, and conditions that report the delivery to each member.
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
@@ -71,7 +71,7 @@ export class ExportReconciler {
       return 0;
     }
     if (!member.isExported(key)) return 0;
-    // An export that is being deleted waits for nothing but the removal of what came from it.
+    // An export that is being deleted waits only for the removal of its imports.
     const isWaiting = !this.#isLeaving(key) && this.#awaitsImporters(key);
     if (!isWaiting) this.#grace.delete(key);
     const leftMs = isWaiting ? this.#grace.leftMs(key) : 0;
@@ -88,7 +88,7 @@ export class ExportReconciler {
   ): Promise<void> {
     const { services, metrics } = this.#options;
     for (let step = 0; step < mostSteps; step++) {
-      // Read again in each step: an export that was deleted meanwhile must not lose its finalizer for what was true before.
+      // Read again in each step: an export that was deleted meanwhile must not lose its finalizer because of an old state.
       const merged = services.get(key);
       const exporter = merged.exporters.find(({ cluster }) => cluster === member.id);
       const record = member.record(key);
@@ -125,7 +125,7 @@ export class ExportReconciler {
     };
   }
 
-  /** Members that the service should be in. */
+  /** Members that import services. */
   #importers(): readonly Member[] {
     return this.#options.membership.participating().filter(({ options }) => options.isLeaving !== true);
   }
@@ -143,7 +143,7 @@ export class ExportReconciler {
 
   /**
    * Whether the cache has everything that a cluster exports of a service: the watch of exports may be ahead of the watch of
-   * slices. The cluster is asked once for each export, so that an export is never reported before its endpoints are there.
+   * slices. One request to the cluster per export checks that, so that no export is reported before its endpoints were read.
    */
   async #isComplete(member: Member, key: Key, signal: AbortSignal): Promise<boolean> {
     const { services, states } = this.#options;

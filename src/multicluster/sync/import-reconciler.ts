@@ -1,4 +1,4 @@
-// Makes one member hold what it should hold of one service.
+// Reconciles the imports of one member: derived Services, imports and slices.
 import type { Logger } from 'pino';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -32,7 +32,7 @@ export interface ImportReconcilerOptions {
   readonly deletionLimits: DeletionLimits;
 }
 
-/** What a reconcile did, for those that depend on it. */
+/** The result of a reconcile, from which `Sync` enqueues others. */
 export interface ImportOutcome {
   /** 0: not before something changes. */
   readonly requeueAfterMs: number;
@@ -49,7 +49,7 @@ export interface ImportOutcome {
 /** State of one member that ends with the term. */
 interface MemberState {
   readonly limiter: DeletionLimiter;
-  /** Service → when a change was first seen that the member does not have yet. */
+  /** Service → time of the first change that the member does not have yet. */
   readonly changedAt: Map<Key, number>;
 }
 
@@ -68,7 +68,7 @@ export class ImportReconciler {
     this.#options = options;
   }
 
-  /** Drops what was measured and limited in an earlier term. */
+  /** Resets measured times and limits of deletions. */
   beginTerm(): void {
     this.#members = new WeakMap();
   }
@@ -79,12 +79,12 @@ export class ImportReconciler {
     if (!changedAt.has(key)) changedAt.set(key, this.#options.clock.elapsed());
   }
 
-  /** Source clusters whose slices in a member are not deleted for now, because there are too many at once. */
+  /** Source clusters whose slices in a member are deleted later, because there are too many at once. */
   heldIn(member: Member): readonly string[] {
     return this.#members.get(member)?.limiter.held ?? [];
   }
 
-  /** Writes what is missing; in a member that another controller writes to, checks what is there. Rejects when a write fails. */
+  /** Writes the difference; in a member that another controller writes to, only checks it. Rejects when a write fails. */
   async reconcile(member: Member, key: Key, signal: AbortSignal): Promise<ImportOutcome> {
     const { services, membership, states } = this.#options;
     const before = states.get(key, member.id);
@@ -123,7 +123,7 @@ export class ImportReconciler {
     return { requeueAfterMs: waitMs, affectsExports, mayBeWithdrawn, ...this.#tidy(member, key) };
   }
 
-  /** How long a change has not been in the member. */
+  /** How long the member has been waiting for a change. */
   #waitedMs(member: Member, key: Key): number {
     this.observeChange(member, key);
     const now = this.#options.clock.elapsed();
@@ -183,7 +183,7 @@ export class ImportReconciler {
   }
 }
 
-/** A service, the member to project it into, and what is known of the other members. */
+/** A service, the member to project it into, and the states of the other members. */
 export interface Projection {
   readonly key: Key;
   readonly merged: Merged;
@@ -197,7 +197,7 @@ export interface Projection {
   readonly mirrors?: MirrorCache;
 }
 
-/** What a member holds once everything is written. */
+/** The result of the writes to a member. */
 interface Written extends Omit<Result, 'version'> {
   readonly writes: number;
   /** How long delayed deletions have to wait; 0: none was delayed. */
@@ -215,7 +215,7 @@ interface WriteInput extends Projection {
 /** Slices need imports, and these may need a derived Service. */
 const mostSteps = 6;
 
-/** Writes the difference between what a member should hold and what it holds, until there is none. */
+/** Writes the difference between the desired and the actual objects of a member until there is none. */
 async function write(input: WriteInput, signal: AbortSignal): Promise<Written> {
   const { member, merged, mirrors } = input;
   let writes = 0;
@@ -240,7 +240,7 @@ async function write(input: WriteInput, signal: AbortSignal): Promise<Written> {
   );
 }
 
-/** Compares what a member that another controller writes to should hold with what it holds. */
+/** Compares the desired with the actual objects of a member that another controller writes to. */
 function check(input: Projection): Written {
   const { member, merged, mirrors } = input;
   const { desired, actual } = desiredIn(input);
@@ -248,7 +248,7 @@ function check(input: Projection): Written {
   return { delivery: deliveryOf(member.facts(), desired, difference), clusters: merged.order, writes: 0, waitMs: 0 };
 }
 
-/** What a member should hold now, and what it holds. */
+/** The desired and the actual objects of a service in a member. */
 export function desiredIn({ key, merged, member, unknown, lost, silent, mirrors }: Projection): {
   readonly desired: Desired;
   readonly actual: Actual;

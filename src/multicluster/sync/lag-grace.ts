@@ -1,9 +1,9 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 
-/** A member that has no result after this lags. */
+/** A member without a result after this time lags. */
 const graceMs = 1000;
-/** After an election, when no result is known of any member. */
+/** The same after an election, when there are no results yet. */
 const graceOfTermMs = 10_000;
 
 /** How long the exports of a service wait for members without a result before their status names these as lagging. */
@@ -17,7 +17,7 @@ export class LagGrace {
     this.#clock = clock;
   }
 
-  /** A new leader does not know yet what the members hold, and must not report that they hold nothing. */
+  /** A new leader has no results yet, and must not report members as lagging because of that. */
   beginTerm(): void {
     this.#termStartedAt = this.#clock.elapsed();
     this.#waitingSince.clear();

@@ -105,7 +105,7 @@ describe('whether services can be reconciled in a member', () => {
   });
 });
 
-describe('T1 identities', () => {
+describe('identities', () => {
   const problemIn = (membership: Membership, id: string): string => {
     const participant = membership.get(id);
     return (participant && problemOf(participant)) ?? '';

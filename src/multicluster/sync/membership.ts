@@ -13,7 +13,7 @@ import type { Member } from '../member/member.ts';
 /** A member of the set, and whether it takes part. */
 export interface Participant {
   readonly member: Member;
-  /** Addresses and identities that the member remembers are adopted in each term, before anything is written to it. */
+  /** Whether the addresses in its imports and the identities in its leases were adopted in this term. Nothing is written before. */
   adoption: 'Pending' | 'Running' | 'Done';
   /** Why the member does not take part: its id belongs to another cluster, or it has another id itself. */
   readonly problems: { identity?: string | undefined; property?: string | undefined };
@@ -21,9 +21,9 @@ export interface Participant {
   observed: Observed;
 }
 
-/** The state of a member whose changes matter. */
+/** The state of a member that reconciles depend on. */
 export interface Observed {
-  /** What matters to all services of the member, in all members: read, lost, taking part. */
+  /** What affects all services of the member in all members: whether it is read, lost, and takes part. */
   readonly shared: string;
   readonly isReady: boolean;
   readonly isSilent: boolean;

@@ -45,7 +45,7 @@ export interface SyncOptions {
 const readoptMs = 1000;
 
 /**
- * Keeps all members as the exports of all members say:
+ * Reconciles all members with the exports of all members:
  *
  *     event of a member ─► services ─► import queue of each member ─► ImportReconciler ─► imports, slices
  *                                  └─► export queue of each exporter ─► ExportReconciler ─► conditions, finalizers
@@ -60,7 +60,7 @@ export class Sync {
   readonly #options: SyncOptions;
   readonly #clock: Clock;
   readonly #membership = new Membership();
-  /** Service and member → how far it has come, in this term. */
+  /** The results of this term. */
   readonly #states = new DeliveryStates();
   readonly #imports: ImportReconciler;
   readonly #exports: ExportReconciler;
@@ -220,7 +220,7 @@ export class Sync {
     await Promise.all([this.#importQueues.close(id), this.#exportQueues.close(id)]);
   }
 
-  /** What some member exports under a name has changed. */
+  /** Enqueues a service after an export, or what it exports, has changed. */
   #sourceChanged(key: Key): void {
     this.services.changed(key);
     for (const member of this.#importers(key)) {

@@ -51,7 +51,7 @@ const slice: fc.Arbitrary<EndpointSlice> = fc
     }),
   );
 
-/** What some cluster exports. */
+/** The export of any cluster. */
 export const anyRecord: fc.Arbitrary<ClusterExport> = fc
   .record({
     cluster: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -76,7 +76,7 @@ export const anyRecord: fc.Arbitrary<ClusterExport> = fc
     };
   });
 
-/** What the clusters of a set export under one name. */
+/** The exports of one service by the clusters of a set. */
 export const anyRecords = fc.uniqueArray(anyRecord, { maxLength: 5, selector: ({ cluster }) => cluster });
 
 /** Records in another order, some of them twice. */

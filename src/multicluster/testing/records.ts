@@ -7,7 +7,7 @@ import type { SuperclusterExport } from '../../api/kinds/multicluster/superclust
 import type { ObjectMeta } from '../../api/metadata.ts';
 import type { ClusterExport, MemberFacts } from '../record.ts';
 
-/** The service of all tests that need no other. */
+/** The default service of tests. */
 export const web = { namespace: 'shop', name: 'web' };
 
 export const http: ServicePort = { name: 'http', port: 80, protocol: 'TCP', targetPort: 8080 };
@@ -71,7 +71,7 @@ export interface RecordSettings extends Partial<Omit<ClusterExport, 'cluster'>> 
   readonly day?: number;
 }
 
-/** What a cluster exports: both shapes, the Service and one slice. */
+/** The record of a cluster: exports of both shapes, the Service and one slice. */
 export function record(cluster: string, { spec, day = 1, ...rest }: RecordSettings = {}): ClusterExport {
   const creationTimestamp = `2026-01-${String(day).padStart(2, '0')}T00:00:00Z`;
   return {

@@ -25,7 +25,7 @@ const other = record('west', { day: 2, spec: { ports: [{ ...http, port: 8080 }] 
 const conflict =
   'conflict over spec.ports[http]: 80/TCP in east, 8080/TCP in west (a port of one name has one number and protocol in all clusters); east came first; to fix it, in west: change port http to 80/TCP';
 
-describe('F1 warnings for an export', () => {
+describe('warnings for an export', () => {
   const alias = record('west', { service: service({ type: 'ExternalName', externalName: 'example.org' }) });
   const cannot =
     'Service shop/web in cluster west is of type ExternalName, which cannot be exported: create an ExternalName Service in each cluster instead, or change its type';

@@ -1,4 +1,4 @@
-// A stand-in for a member's server: it keeps what is written, and gives uids, revisions and addresses.
+// A stand-in for the server of a member: it stores writes, and sets UIDs, revisions and addresses.
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceImport } from '../../../api/kinds/multicluster/serviceimport/schema.ts';
@@ -24,7 +24,7 @@ const stored = <T extends ApiObject>(object: T, before: ApiObject | undefined): 
   },
 });
 
-/** What a server makes of a Service: it has an address, and defaults in its ports. */
+/** A Service as the server stores it: with an address, and defaults in its ports. */
 const allocated = (service: Service): Service => ({
   ...service,
   spec: {
@@ -38,11 +38,11 @@ const allocated = (service: Service): Service => ({
   },
 });
 
-/** What is there after one write. */
+/** The objects after one write. */
 function afterWrite(actual: Actual, write: Write): Actual {
   const { kind } = write.kind;
   const { verb } = write;
-  // Casts where a stand-in decodes what was sent: the kind of a write says what its object is.
+  // Casts where a stand-in decodes requests: the kind of a write determines the type of its object.
   if (kind === 'EndpointSlice') {
     const slice = write.object as EndpointSlice;
     const before = actual.slices.find(({ metadata }) => metadata.name === slice.metadata.name);
@@ -78,11 +78,11 @@ export interface Settled {
   readonly actual: Actual;
   readonly desired: Desired;
   readonly last: Difference;
-  /** All writes on the way. */
+  /** All writes, in order. */
   readonly writes: readonly Write[];
 }
 
-/** Projects, writes and projects again for as long as a difference says that more depends on it. */
+/** Projects and writes until nothing depends on the last writes. */
 export function settle(merged: Merged, target: Target): Settled {
   let { actual } = target;
   const writes: Write[] = [];
