@@ -37,7 +37,7 @@ test('a controller starts when its caches have synced, receives every change, an
 
 test('a controller that is stopped before its caches have synced never reconciles', async () => {
   const informer = new Informer(new Client(new Feed().transport({ hasWatchList: true })), configMapKind);
-  const queue = new WorkQueue({ work: () => assert.fail('nothing was to be done') });
+  const queue = new WorkQueue({ work: () => assert.fail('no key was added') });
   queue.add('a');
   const stop = new AbortController();
   const controller = runController({ queue, caches: [informer] }, stop.signal);

@@ -1,6 +1,6 @@
 import { LimitExceededError } from './errors.ts';
 
-/** Shorter texts are parsed without a check: even the maxDepth nesting that fits in them is harmless. */
+/** Shorter texts are parsed without a check: the nesting that fits in them is harmless. */
 const longTextLength = 256 << 10;
 
 /** The limit of Kubernetes API servers. */

@@ -118,7 +118,7 @@ test('switches to another version without deleting objects that both have', asyn
   server.serve('v1beta1');
   await started.clock.advance(60_000);
   assert.deepEqual(started.log, ['+both', '+v1alpha1', '+both', '+v1beta1', '-v1alpha1']);
-  assert.equal(started.errors.length, 1, 'it is said once');
+  assert.equal(started.errors.length, 1, 'the rejection is reported once');
 });
 
 test('deletes the objects of a kind that is removed, and finds it again', async () => {
@@ -128,7 +128,7 @@ test('deletes the objects of a kind that is removed, and finds it again', async 
   server.serve();
   await started.clock.advance(10_000);
   assert.deepEqual(started.log, ['+both', '+v1beta1', '-both', '-v1beta1']);
-  assert.equal(started.informer.silentMs, undefined, 'there is nothing that could be late');
+  assert.equal(started.informer.silentMs, undefined, 'no watch is open');
   server.serve('v1beta1');
   await started.clock.advance(60_000);
   assert.deepEqual(started.log.slice(4), ['+both', '+v1beta1']);

@@ -133,7 +133,7 @@ test('stopping starts nothing new, waits for running work, and leaves no timer',
       await gate.promise;
       signal.throwIfAborted();
     },
-    onError: () => assert.fail('being stopped is no failure'),
+    onError: () => assert.fail('stopping is not a failure'),
   });
   queue.add('a');
   queue.add('b');
@@ -162,7 +162,7 @@ test('with any sequence of adds, no key runs concurrently, workers are bounded, 
       async (steps, fails) => {
         const running = new Set<string>();
         /** Key → adds since the start of its last run. */
-        const unseen = new Map<string, number>();
+        const pendingAdds = new Map<string, number>();
         let runs = 0;
         let most = 0;
         await using started = start({
@@ -171,20 +171,20 @@ test('with any sequence of adds, no key runs concurrently, workers are bounded, 
             assert.ok(!running.has(key), `${key} runs twice`);
             running.add(key);
             most = Math.max(most, running.size);
-            unseen.delete(key);
+            pendingAdds.delete(key);
             await new Promise<void>((resolve) => void started.clock.after(3, resolve));
             running.delete(key);
             if (fails[runs++ % fails.length] === true && runs < 100) throw new Error('no');
           },
         });
         for (const { key, delay, pass } of steps) {
-          unseen.set(key, (unseen.get(key) ?? 0) + 1);
+          pendingAdds.set(key, (pendingAdds.get(key) ?? 0) + 1);
           if (delay < 5) started.queue.add(key);
           else started.queue.addAfter(key, delay);
           await started.clock.advance(pass);
         }
         await started.clock.advance(1e9);
-        assert.deepEqual([...unseen.keys()], []);
+        assert.deepEqual([...pendingAdds.keys()], []);
         assert.ok(most <= 2);
         assert.equal(started.queue.length, 0);
       },

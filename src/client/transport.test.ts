@@ -93,7 +93,7 @@ suite('over TLS', () => {
     const ended = informer.run(stop.signal);
     await informer.synced(stop.signal);
     await client.create(configMapKind, { metadata: { name: 'followed', namespace: 'default' } });
-    await until('it is seen', () => informer.get('default/followed'));
+    await until('the informer has the object', () => informer.get('default/followed'));
     stop.abort();
     await ended;
   });

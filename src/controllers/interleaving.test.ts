@@ -50,7 +50,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Fails some writes with a conflict, and aborts some after the server has executed them. */
-class Trouble {
+class WriteFaults {
   conflicts = 0;
   readonly disturb = ({ method, path }: ApiRequest): void => {
     if (this.conflicts === 0 || method === 'GET' || !/endpoint/.test(path)) return;
@@ -64,7 +64,7 @@ const ignore = async (work: Promise<unknown>): Promise<void> => {
   await work.catch(() => undefined);
 };
 
-async function take(step: Step, cluster: TestCluster, { trouble, transports }: Chaos): Promise<void> {
+async function take(step: Step, cluster: TestCluster, { faults, transports }: Chaos): Promise<void> {
   switch (step.do) {
     case 'pod': {
       const state = { ip: `10.1.0.${step.pod + 1}`, ready: step.ready, node: step.pod === 0 ? 'n1' : '' };
@@ -102,7 +102,7 @@ async function take(step: Step, cluster: TestCluster, { trouble, transports }: C
       for (const transport of transports) transport.inject('expire');
       return;
     case 'conflict':
-      trouble.conflicts += 2;
+      faults.conflicts += 2;
       return;
     case 'wait':
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -110,7 +110,7 @@ async function take(step: Step, cluster: TestCluster, { trouble, transports }: C
 }
 
 interface Chaos {
-  readonly trouble: Trouble;
+  readonly faults: WriteFaults;
   readonly transports: readonly FaultyTransport[];
 }
 
@@ -150,11 +150,11 @@ async function holds(steps: readonly Step[]): Promise<void> {
     transports.push(transport);
     return transport;
   });
-  const trouble = new Trouble();
+  const faults = new WriteFaults();
   await cluster.service('a');
-  await using running = cluster.start({}, { disturb: trouble.disturb });
+  await using running = cluster.start({}, { disturb: faults.disturb });
   // The first transport belongs to the user and has no faults.
-  const chaos = { trouble, transports: transports.slice(1) };
+  const chaos = { faults, transports: transports.slice(1) };
   for (const each of steps) await take(each, cluster, chaos);
   await running.ready;
   const deadline = performance.now() + 15_000;

@@ -38,11 +38,11 @@ test('one of two replicas is the leader, and the other takes over without repeat
   assert.equal(cluster.takeWrites().length, 6, 'a slice and Endpoints for each Service');
   assert.match(await first.metrics.metrics(), /leader_election_master_status\{name="fairlead-controllers"\} 1/);
   await first[Symbol.asyncDispose]();
-  await until('the second leads', async () => (await leaderOf(cluster)) === 'second');
+  await until('the second is leader', async () => (await leaderOf(cluster)) === 'second');
   await quiet(cluster, 300);
-  assert.deepEqual(cluster.takeWrites(), [], 'a steady state that is taken over is left alone');
+  assert.deepEqual(cluster.takeWrites(), [], 'the new leader writes nothing in a steady state');
   await cluster.pod('one', 'a', { ip: '10.1.0.1' });
-  await until('the second acts', async () => (await cluster.addresses('a')) === '10.1.0.1');
+  await until('the second writes', async () => (await cluster.addresses('a')) === '10.1.0.1');
 });
 
 test('the next leader completes the writes of a killed leader', async () => {
@@ -52,19 +52,19 @@ test('the next leader completes the writes of a killed leader', async () => {
   for (const name of services) await cluster.service(name);
   for (const name of services) await cluster.pod(`${name}-pod`, name, { ip: '10.1.0.1' });
   await using first = cluster.start(standing('first'), { who: 'first', dieAfterWrites: 7 });
-  await until('it is dead', () => cluster.writes.length >= 7);
+  await until('the first is killed', () => cluster.writes.length >= 7);
   assert.notDeepEqual(first.problems(), []);
   await using second = cluster.start(standing('second'), { who: 'second' });
-  await until('the other leads', async () => (await leaderOf(cluster)) === 'second');
+  await until('the second is leader', async () => (await leaderOf(cluster)) === 'second');
   await second.ready;
   for (const name of services) {
-    await until(`${name} is right`, async () => (await cluster.addresses(name)) === '10.1.0.1');
+    await until(`${name} has the address of its Pod`, async () => (await cluster.addresses(name)) === '10.1.0.1');
     await until(`${name} has Endpoints`, () => cluster.endpoints(name));
   }
   await quiet(cluster);
   for (const name of services) assert.equal((await cluster.slices(name)).length, 1, `${name} has one slice`);
   // Writes whose responses arrived after the kill are neither counted nor repeated.
-  assert.ok(cluster.writes.length <= 40, 'what was written is not written again');
+  assert.ok(cluster.writes.length <= 40, 'no write is repeated');
 });
 
 test('a leader that cannot renew its lease stops, and leads again when it can', async () => {
@@ -81,12 +81,12 @@ test('a leader that cannot renew its lease stops, and leads again when it can', 
   const leads = async (value: 0 | 1): Promise<boolean> =>
     (await running.metrics.metrics()).includes(`leader_election_master_status{name="fairlead-controllers"} ${value}`);
   isCut = true;
-  await until('it stops', () => leads(0));
+  await until('it is no longer leader', () => leads(0));
   await quiet(cluster);
   cluster.takeWrites();
   await cluster.pod('one', 'web', { ip: '10.1.0.1' });
   await quiet(cluster);
-  assert.deepEqual(cluster.takeWrites(), [], 'who does not lead writes nothing');
+  assert.deepEqual(cluster.takeWrites(), [], 'a replica without the lease writes nothing');
   isCut = false;
-  await until('it acts again', async () => (await cluster.addresses('web')) === '10.1.0.1');
+  await until('it writes again', async () => (await cluster.addresses('web')) === '10.1.0.1');
 });

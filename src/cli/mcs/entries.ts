@@ -12,7 +12,7 @@ import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { version } from '../program.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 
-/** The members of a file with ways to them; `path` is that of the file. Connections are made when they are needed. */
+/** The members of a file at `path`. Their connections are opened by the first request. */
 export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
   const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
   return members.map((member): MemberEntry => {
@@ -51,7 +51,7 @@ export function connectTo({ kubeconfig, context }: Pick<FileMember, 'kubeconfig'
   return clientOf({ paths, context });
 }
 
-/** A client of a context. The files are read when it is first used. */
+/** A client of a context. The first request reads the kubeconfig. */
 export function clientOf({ paths, context }: Pick<KubeconfigOptions, 'paths' | 'context'>): Client {
   const open = lazyTransport(async () => {
     const access = await readKubeconfig({ paths, context, env: process.env });

@@ -37,7 +37,7 @@ test('reloads the members, and keeps them while the file is invalid or missing',
   await put('members: [{ id: east }, { id: west }]');
   await logs(/members reloaded/);
   await put('members: [{ id: east }, { id: west }] # the same');
-  await delay(4 * settleMs); // nothing is to happen
+  await delay(4 * settleMs); // nothing must happen
   assert.deepEqual(told, ['east', 'east,west']);
   stop.abort();
   await following;

@@ -7,37 +7,37 @@ import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';
 
-/** One cluster of a set, as the file of members names it. */
+/** A cluster in the file of members. */
 export interface FileMember {
   readonly id: string;
   /** Default: what kubectl reads. A path in it is relative to the file of members. */
   readonly kubeconfig?: string;
-  /** Default: the current one. */
+  /** Default: the current context. */
   readonly context?: string;
-  /** Where its supercluster IPs come from; none: from Services derived from the imports, for a stock proxy. */
+  /** Ranges of its supercluster IPs; none: imports use the IPs of derived Services, for a stock proxy. */
   readonly superclusterCIDRs?: readonly string[];
-  /** Where its endpoints may be. */
+  /** Ranges of its endpoints. */
   readonly endpointCIDRs?: readonly string[];
-  /** Which namespaces it may export from; none: all. */
+  /** Namespaces from which it may export; default: all. */
   readonly namespaces?: readonly string[];
   readonly deniedNamespaces?: readonly string[];
   readonly maxExports?: number;
   readonly maxEndpoints?: number;
   readonly maxEndpointsPerService?: number;
   readonly region?: string;
-  /** What becomes of its endpoints elsewhere when it is lost. */
+  /** What happens to its endpoints in other clusters when it is lost. */
   readonly onLoss?: LossPolicy;
-  /** Its server takes Services whose names begin with a digit. */
+  /** Its server accepts names of Services that begin with a digit. */
   readonly relaxedNames?: boolean;
-  /** Its server keeps `srvServiceName` in slices. */
+  /** Its server stores `srvServiceName` in slices. */
   readonly srvNames?: boolean;
-  /** It is on its way out: see `fairlead mcs leave`. */
+  /** It is leaving the set; see `fairlead mcs leave`. */
   readonly leaving?: boolean;
 }
 
 /** The members of a set. */
 export interface MembersFile {
-  /** Addresses that are the same in all clusters that have none of their own (MCS-41). */
+  /** Ranges of supercluster IPs that all clusters without ranges of their own share (MCS-41). */
   readonly superclusterCIDRs?: readonly string[];
   readonly members: readonly FileMember[];
 }

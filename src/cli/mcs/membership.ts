@@ -55,7 +55,7 @@ export async function join(path: string, added: FileMember, { isForced = false }
   const uid = await uidOf(client, added.id);
   for (const other of file.members) {
     using otherClient = connectTo(other, path);
-    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports that it is away
+    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports that it does not answer
     if (otherUid === undefined) continue;
     if (otherUid === uid)
       throw new FatalError(`"${added.id}" is the cluster that is a member as "${other.id}" already`);

@@ -1,4 +1,4 @@
-/** The candidate that is meant by a misspelt word; undefined: none is near enough. */
+/** The candidate that is most similar to a misspelt word; undefined: none is similar. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const limit = word.replace(/^-+/, '').length < 4 ? 1 : 2;
   const near = candidates

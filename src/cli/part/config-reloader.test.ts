@@ -60,7 +60,7 @@ async function follow(found = 'ttl: 1\n'): Promise<
 
 test('reports changed settings only', async () => {
   await using followed = await follow();
-  await delay(2 * settleMs); // nothing is to happen
+  await delay(2 * settleMs); // nothing must happen
   assert.deepEqual(followed.told, []);
   await replace(followed.file, 'ttl: 2\n');
   await followed.logs(/configuration reloaded/);
@@ -90,7 +90,7 @@ test('a file with an error changes nothing, and the next valid one applies', asy
 test('treats a missing file as one that is being replaced, like a mounted ConfigMap', async () => {
   await using followed = await follow();
   await rename(followed.file, `${followed.file}.old`);
-  await delay(2 * settleMs); // nothing is to happen
+  await delay(2 * settleMs); // nothing must happen
   assert.equal(followed.logged(), '');
   await replace(followed.file, 'ttl: 4\n');
   await followed.logs(/configuration reloaded/);

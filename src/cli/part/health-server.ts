@@ -54,7 +54,7 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
     server.once('error', (error) => reject(listenError(error, options)));
     server.listen({ host, port }, resolve);
   });
-  // Accepting fails when descriptors run out; the next attempt may not.
+  // Accepting fails when there are no descriptors left; a later connection may succeed.
   server.on('error', () => undefined);
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;

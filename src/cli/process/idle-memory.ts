@@ -3,47 +3,47 @@ import type { KoffiFunc } from 'koffi';
 import { loadCLibrary } from '../../machine/c-library.ts';
 import { setInterval } from '../../machine/timers.ts';
 
-/** How often to look. */
+/** The interval of samples. */
 const intervalMs = 2000;
 /** Below this share of one core, the process has nothing to do. */
 const idleShare = 0.1;
-/** Growth that is worth a collection, which takes some 50 ms. */
+/** The growth that justifies a collection, which takes about 50 ms. */
 const worthBytes = 24 << 20;
 
-/** What one look saw. */
-export interface Look {
-  /** CPU used since the last look, as a share of one core. */
+/** One sample of the process. */
+export interface Sample {
+  /** CPU used since the last sample, as a share of one core. */
   readonly cpuShare: number;
   readonly residentBytes: number;
 }
 
 /** Whether to collect now: at the first moment of rest after work that made the process grow. */
-export const shouldCollect = (before: Look, now: Look, restingBytes: number): boolean =>
+export const shouldCollect = (before: Sample, now: Sample, restingBytes: number): boolean =>
   before.cpuShare >= idleShare && now.cpuShare < idleShare && now.residentBytes - restingBytes > worthBytes;
 
-/** Memory outside of V8 that is worth a trim. */
+/** The growth of memory outside of V8 that justifies a trim. */
 const worthNativeBytes = 64 << 20;
 
 /** The parts of a process' memory. */
 export type Memory = Pick<NodeJS.MemoryUsage, 'rss' | 'heapTotal' | 'external'>;
 
-/** What V8 does not account for: the program itself, and what native code such as TLS has allocated or keeps free. */
+/** Memory that V8 does not account for: the program, and native code such as TLS, including memory that it keeps free. */
 export const nativeBytes = ({ rss, heapTotal, external }: Memory): number => rss - heapTotal - external;
 
-/** Whether to return free native memory to the system; `least` is the least that the process ever had. */
+/** Whether to return free native memory to the system; `least` is the minimum so far. */
 export const shouldTrim = (memory: Memory, least: number): boolean => nativeBytes(memory) - least > worthNativeBytes;
 
 /**
- * Gives memory back after bursts of work. V8 collects when it allocates, so a server that rests after ten thousand
- * writes would hold their garbage until the next ones. The C library keeps what it is given back, such as the buffers of
- * thousands of TLS connections, unless it is asked to return it.
+ * Returns memory to the system after bursts of work. V8 collects garbage when it allocates, so an idle server would keep the
+ * garbage of ten thousand writes until the next ones. The C library keeps freed memory, such as the buffers of thousands of
+ * TLS connections, until `malloc_trim`.
  */
 export function returnMemoryWhenIdle(): Disposable {
   let cpu = process.cpuUsage();
-  let before: Look = { cpuShare: 1, residentBytes: 0 };
+  let before: Sample = { cpuShare: 1, residentBytes: 0 };
   let restingBytes = 0;
   let leastNative = Infinity;
-  const giveBack = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     await collectGarbage();
     const memory = process.memoryUsage();
     if (shouldTrim(memory, leastNative)) await trimNativeMemory();
@@ -57,7 +57,7 @@ export function returnMemoryWhenIdle(): Disposable {
     const now = { cpuShare: (user + system) / 1000 / intervalMs, residentBytes: memory.rss };
     if (shouldCollect(before, now, restingBytes)) {
       restingBytes = now.residentBytes;
-      void giveBack(); // it cannot fail once connected
+      void release(); // it cannot fail once connected
     }
     before = now;
   }, intervalMs).unref();

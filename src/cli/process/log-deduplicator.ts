@@ -2,12 +2,12 @@ import { setTimeout } from '../../machine/timers.ts';
 
 /** How long repetitions of a line are counted before the count is written. */
 const windowMs = 60_000;
-/** Lines that are remembered; further ones are written without being counted. */
+/** Lines whose repetitions are counted; further lines are written each time. */
 const maxLines = 1000;
 const firstLevel = 40; // pino's number of `warn`
 
 /** A line that was written, and its repetitions since. */
-interface Remembered {
+interface CountedLine {
   repetitions: number;
   last: string;
   timer: NodeJS.Timeout;
@@ -19,7 +19,7 @@ interface Remembered {
  */
 export class LogDeduplicator {
   readonly #write: (line: string) => void;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #counted = new Map<string, CountedLine>();
 
   constructor(write: (line: string) => void) {
     this.#write = write;
@@ -30,20 +30,20 @@ export class LogDeduplicator {
     const level = Number(/^\{"level":(\d+)/.exec(line)?.[1] ?? 0);
     if (level < firstLevel) return this.#write(line);
     const key = line.replace(/"time":"[^"]*"/, '').replaceAll(/"\w+Ms":\d+/g, '');
-    const known = this.#remembered.get(key);
+    const known = this.#counted.get(key);
     if (known !== undefined) {
       known.repetitions++;
       known.last = line;
       return;
     }
     this.#write(line);
-    if (this.#remembered.size >= maxLines) return;
-    this.#remembered.set(key, { repetitions: 0, last: line, timer: this.#closeLater(key) });
+    if (this.#counted.size >= maxLines) return;
+    this.#counted.set(key, { repetitions: 0, last: line, timer: this.#closeLater(key) });
   }
 
   /** Writes the counts of all lines now. */
   flush(): void {
-    for (const [key, { timer }] of this.#remembered) {
+    for (const [key, { timer }] of this.#counted) {
       clearTimeout(timer);
       this.#close(key);
     }
@@ -54,13 +54,13 @@ export class LogDeduplicator {
       const known = this.#close(key);
       // One line a minute while it repeats.
       if (known !== undefined && known.repetitions > 0)
-        this.#remembered.set(key, { ...known, repetitions: 0, timer: this.#closeLater(key) });
+        this.#counted.set(key, { ...known, repetitions: 0, timer: this.#closeLater(key) });
     }, windowMs).unref();
   }
 
-  #close(key: string): Remembered | undefined {
-    const known = this.#remembered.get(key);
-    this.#remembered.delete(key);
+  #close(key: string): CountedLine | undefined {
+    const known = this.#counted.get(key);
+    this.#counted.delete(key);
     if (known !== undefined && known.repetitions > 0)
       this.#write(known.last.replace(/\}\n$/, `,"repeated":${known.repetitions}}\n`));
     return known;

@@ -2,9 +2,9 @@ import { writeSync } from 'node:fs';
 
 import { setTimeout } from '../../machine/timers.ts';
 
-/** What waits for the reader of the log; lines beyond that are dropped. */
+/** Bytes that wait for the reader of the log; further lines are dropped. */
 const maxPendingBytes = 1 << 20;
-/** How often a pipe that was full is tried again. */
+/** The interval of retries while the pipe is full. */
 const retryMs = 100;
 
 /** Writes bytes and returns how many, or throws; as `writeSync` of a file descriptor. */
@@ -42,7 +42,7 @@ export class LogOutput {
     if (this.#timer === undefined) this.flush();
   }
 
-  /** Writes what can be written now. */
+  /** Writes as many lines as the reader accepts now. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -58,7 +58,7 @@ export class LogOutput {
     this.#pendingBytes = this.#pending.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** What is left of a line that the reader has no room for. */
+  /** Writes a line, and returns the rest of it that did not fit. */
   #writeSome(line: Buffer): Buffer {
     let rest = line;
     try {

@@ -1,11 +1,11 @@
-/** What `listenForStop` needs of the process; a test gives an EventEmitter. */
+/** The methods of `process` that `listenForStop` uses; tests pass an EventEmitter. */
 export interface SignalSource {
   on(event: NodeJS.Signals, listener: () => void): unknown;
   off(event: NodeJS.Signals, listener: () => void): unknown;
 }
 
-/** A Ctrl-C reaches us from the terminal and again from npm, which forwards it: that is one wish, not two. */
-const sameWishMs = 300;
+/** The terminal sends Ctrl-C to this process and to npm, which forwards it: signals within this time are one key press. */
+const keyPressMs = 300;
 const numbers = { SIGINT: 2, SIGTERM: 15 } as const;
 
 /** Stop signals: `requested` fires at the first one. */
@@ -14,8 +14,8 @@ export interface StopSignals extends Disposable {
 }
 
 /**
- * Listens for SIGINT and SIGTERM. The first asks to drain; another, later than what one key press can cause, calls
- * `exitNow` with the exit code a shell expects.
+ * Listens for SIGINT and SIGTERM. The first requests a drain; a later key press calls `exitNow` with the exit code that shells
+ * expect.
  */
 export function listenForStop(
   source: SignalSource,
@@ -29,7 +29,7 @@ export function listenForStop(
       if (firstAt === undefined) {
         firstAt = now();
         requested.abort();
-      } else if (now() - firstAt > sameWishMs) {
+      } else if (now() - firstAt > keyPressMs) {
         exitNow(128 + numbers[signal]);
       }
     };

@@ -68,7 +68,7 @@ const flags: readonly Flag[] = [
   ...leaderFlags(lease),
 ];
 
-/** `fairlead publisher`: the names of Services in the DNS of the outside world. */
+/** `fairlead publisher`: publishes names of Services in DNS zones outside the cluster. */
 export const part: Part = {
   name: 'publisher',
   description:

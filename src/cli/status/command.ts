@@ -42,7 +42,7 @@ function exitCode({ clusters, findings }: Overview): number {
   return findings.error > 0 ? 1 : 0;
 }
 
-/** More would scroll what is first out of sight. */
+/** More lines would scroll the first ones, which are the most severe, off the screen. */
 const maxLines = 50;
 
 /** The overview for people. */

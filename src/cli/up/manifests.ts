@@ -46,11 +46,11 @@ export function parseManifests(text: string, file: string): readonly Manifest[] 
   });
 }
 
-/** What aliases may add to the characters of a file. */
+/** How many characters aliases may add to a file. */
 const aliasAllowance = 3 * 1024 * 1024;
 const maxDepth = 500;
 
-/** Aliases can make a few lines a document that no memory holds once each alias is written out. */
+/** With nested aliases, a few lines can be a document that is larger than the memory once it is written as JSON. */
 function refuseAliasBomb(value: unknown, depth: number, aliases: { charactersLeft: number }, source: string): void {
   aliases.charactersLeft -= typeof value === 'string' ? value.length + 1 : 1;
   if (aliases.charactersLeft < 0 || depth > maxDepth) {

@@ -34,13 +34,13 @@ export const stateFile = 'state.json';
 export const printState = (state: State): string => `${JSON.stringify(state, undefined, 2)}\n`;
 
 /** Problems of parts are polled, because parts do not notify about them. */
-const lookMs = 2000;
+const pollMs = 2000;
 
 /** Writes state.json, writes it again when it has changed, and removes it at the end. */
 export async function publishState(
   directory: DataDirectory,
   state: () => State,
-  everyMs = lookMs,
+  everyMs = pollMs,
 ): Promise<AsyncDisposable> {
   let written = printState(state());
   await directory.write(stateFile, written);

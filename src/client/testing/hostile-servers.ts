@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 /** The response to one request, piece by piece; it may be endless. */
 export type Answer = (request: string) => Iterable<string>;
 
-/** A server that is broken, or means harm. */
+/** A broken or malicious server. */
 export interface HostileServer extends AsyncDisposable {
   readonly url: string;
   /** The bytes sent over each connection. */

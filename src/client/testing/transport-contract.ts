@@ -39,7 +39,7 @@ export function transportContract(title: string, open: () => Transport): void {
       assert.match(line, /^\{"type":"ADDED".*\}$/);
       break;
     }
-    const onBegin = (): void => assert.fail('it was refused');
+    const onBegin = (): void => assert.fail('the server rejected the stream');
     const refused = transport.stream({ method: 'GET', path, query: { watch: true, resourceVersion: 'x' }, onBegin });
     await assert.rejects(refused[Symbol.asyncIterator]().next(), (error) => hasStatusCode(error, 400));
   });

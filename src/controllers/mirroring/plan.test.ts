@@ -84,11 +84,11 @@ test('a mirror has the content of the Endpoints and is owned by them', () => {
 const refusals: readonly (readonly [string, Partial<Observed>])[] = [
   ['the Endpoints are gone', { endpoints: undefined }],
   [
-    'they say so',
+    'the Endpoints have the label skip-mirror',
     { endpoints: endpointsWith([one], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }) },
   ],
   [
-    'they are a leader election lock',
+    'the Endpoints are a leader election lock',
     { endpoints: endpointsWith([one], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }) },
   ],
   ['there is no Service', { service: undefined }],

@@ -83,7 +83,7 @@ export class ExportWebhook implements AsyncDisposable {
     server.maxConnections = maxConnections;
     server.listen(options.listen);
     await once(server, 'listening');
-    server.on('error', () => undefined); // accepting fails when descriptors run out; the next attempt may not
+    server.on('error', () => undefined); // accepting fails when there are no descriptors left; a later connection may succeed
     return new ExportWebhook(options, { certificate, server, paths });
   }
 
