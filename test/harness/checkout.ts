@@ -9,7 +9,7 @@ import { parseWords } from './transcript.ts';
 
 /** The commands that run until they are stopped; their actions end by themselves. */
 const longRunning =
-  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper)(?! (?:query|import-corefile|routes|cleanup|orphans)\b)(?!.*--help)/;
+  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper|publisher)(?! (?:query|import-corefile|routes|cleanup|orphans|plan)\b)(?!.*--help)/;
 
 /**
  * A checkout of the repository in which the commands of one page are run, in a network namespace, by a user without
@@ -27,7 +27,7 @@ export class Checkout implements AsyncDisposable {
     this.#folder = folder;
     this.#network = new NobodysNetwork({ asRoot });
     this.#env = {
-      PATH: [join(folder, 'programs'), process.env['PATH']].join(delimiter),
+      PATH: [join(folder, 'programs'), process.env['PATH'], '/usr/sbin', '/sbin'].join(delimiter),
       HOME: folder,
       KUBECONFIG: join(folder, '.fairlead', 'kubeconfig'),
     };
@@ -43,20 +43,23 @@ export class Checkout implements AsyncDisposable {
     const fairlead = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(root, 'bin', 'fairlead.js')}' "$@"\n`;
     await writeFile(join(programs, 'npx'), fairlead);
     await chmod(join(programs, 'npx'), 0o755);
-    await giveToNobody(folder);
+    if (!asRoot) await giveToNobody(folder);
     return new Checkout(folder, asRoot);
   }
 
   /** Runs a command and returns its output. */
-  async run({ text, input }: Step): Promise<string> {
+  async run({ text, input, isLiteral }: Step): Promise<string> {
     if (longRunning.test(text)) return this.#start(text);
+    // Rules are removed when the proxy has ended.
+    if (text.startsWith('npx fairlead proxy cleanup')) await this.#processes.get('proxy')?.stop();
     const [, name, value] = /^export (\w+)=(\S+)$/.exec(text) ?? [];
     if (name !== undefined && value !== undefined) {
       this.#env[name] = value.replace('$PWD', this.#folder);
       return '';
     }
-    const options = { cwd: this.#folder, env: this.#env, input };
-    const { out, err } = await this.#network.run(['bash', '-c', withoutProgress(text)], options);
+    const command = withoutProgress(text) + (isLiteral ? '' : ` <<EOF\n${input}EOF`);
+    const options = { cwd: this.#folder, env: this.#env, input: isLiteral ? input : '' };
+    const { out, err } = await this.#network.run(['bash', '-c', command], options);
     return this.#shown(`${err}\n${out}`);
   }
 

@@ -18,8 +18,9 @@ export function whyNotNobody(): readonly string[] {
 }
 
 /**
- * A network namespace with loopback addresses only. Programs run in it as a user without rights, or as root, and all
- * ports are free. Disposing of it kills its remaining programs and deletes it.
+ * A network namespace in which all ports are free. Programs run in it as a user without rights, with loopback addresses
+ * only, or as root, with the interface eth0 as on a machine with a network. Disposing of it kills its remaining programs
+ * and deletes it.
  */
 export class NobodysNetwork implements Disposable {
   readonly #name = `fl-nobody-${randomBytes(4).toString('hex')}`;
@@ -29,6 +30,7 @@ export class NobodysNetwork implements Disposable {
     this.#asRoot = asRoot;
     ip('netns', 'add', this.#name);
     ip('-n', this.#name, 'link', 'set', 'lo', 'up');
+    if (asRoot) this.#addInterface();
   }
 
   /** The prefix of a command line that runs a program in the namespace. */
@@ -42,6 +44,14 @@ export class NobodysNetwork implements Disposable {
   run(words: readonly string[], options?: CommandOptions): Promise<Result> {
     const [file, ...args] = [...this.within, ...words];
     return run(file, args, options);
+  }
+
+  #addInterface(): void {
+    const here = ['-n', this.#name] as const;
+    ip(...here, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'far');
+    ip(...here, 'address', 'add', '192.0.2.1/24', 'dev', 'eth0');
+    for (const name of ['eth0', 'far']) ip(...here, 'link', 'set', name, 'up');
+    ip(...here, 'route', 'add', 'default', 'dev', 'eth0');
   }
 
   /** Allows all users in the namespace to listen on any port, as an administrator can. */

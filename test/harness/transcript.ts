@@ -1,6 +1,7 @@
 // Stories: Markdown in which every heading is a test and every console block has commands and their expected output.
 //
-//   $ kubectl get svc web          a command; NAME=value before it sets its environment, <<EOF gives it input
+//   $ kubectl get svc web          a command; NAME=value before it sets its environment, <<EOF gives it input, in which
+//                                  a shell replaces $NAME and $(command), and <<'EOF' input as it is
 //   $ kubectl get svc \            a line that ends with a backslash continues on the next one
 //   $… kubectl get svc web         the same, repeated for a while until its output matches
 //   NAME   TYPE        …           the output; … matches any text, and alone on a line any lines
@@ -15,6 +16,8 @@ export interface Step {
   readonly env: Readonly<Record<string, string>>;
   readonly words: readonly string[];
   readonly input: string;
+  /** Whether a shell passes the input on as it is. */
+  readonly isLiteral: boolean;
   readonly expected: string;
   /** The result is expected soon, not at once. */
   readonly isEventual: boolean;
@@ -53,7 +56,7 @@ function parseSteps(block: string): Step[] {
   for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
     if (line.trim() === '') continue;
     while (line.endsWith('\\')) line = `${line.slice(0, -1).trimEnd()} ${(lines.shift() ?? '').trim()}`;
-    const [, wait, typed = '', ending] = /^\$(…?) (.*?)(?: <<'?(\w+)'?)?$/.exec(line) ?? [];
+    const [, wait, typed = '', quote, ending] = /^\$(…?) (.*?)(?: <<('?)(\w+)\3)?$/.exec(line) ?? [];
     if (wait === undefined) throw new Error(`a command starts with "$ " or "$… ", not: ${line}`);
     const input = ending === undefined ? [] : lines.splice(0, lines.indexOf(ending));
     if (ending !== undefined) lines.shift();
@@ -68,6 +71,7 @@ function parseSteps(block: string): Step[] {
       env,
       words: words.slice(start),
       input: text,
+      isLiteral: quote !== '',
       expected: tidy(expected.join('\n')),
       isEventual: wait === '…',
     });
