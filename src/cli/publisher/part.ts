@@ -5,11 +5,11 @@ import type { RegistryOptions } from '../../publisher/plan/registry.ts';
 import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, readFlags, textOf } from '../options/flags.ts';
-import { countBetween, durationFrom, listOf, nonEmpty, oneOf, parseBoolean } from '../options/values.ts';
+import { countBetween, listOf, nonEmpty, oneOf, parseBoolean } from '../options/values.ts';
 import { leaderFlags, readElection } from '../part/leader-flags.ts';
 import type { LoadPart, Part } from '../part/part.ts';
 import type { LoadProvider } from './provider.ts';
-import { providerFlags, readProvider } from './provider.ts';
+import { providerFlags, readInterval, readProvider } from './provider.ts';
 
 const lease = 'fairlead-publisher';
 
@@ -126,7 +126,7 @@ function readOptions(settings: Settings): Omit<PublisherOptions, 'openProvider'>
   return {
     ...readPlanOptions(settings),
     isDryRun: readFlag(settings, 'dry-run', parseBoolean, false),
-    intervalMs: readFlag(settings, 'interval', durationFrom(1000, '1s'), 60_000),
+    intervalMs: readInterval(settings),
   };
 }
 

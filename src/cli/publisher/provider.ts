@@ -1,6 +1,6 @@
 // The flags of providers.
 import { readFileSync } from 'node:fs';
-import { fileErrorOf } from '../../api/error-message.ts';
+import { fileErrorOf, messageOf } from '../../api/error-message.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { parseName } from '../../dnswire/name.ts';
 import type { TsigKey } from '../../dnswire/tsig.ts';
@@ -9,12 +9,12 @@ import type { Provider } from '../../publisher/providers/provider.ts';
 import { parseKeyFile } from '../../publisher/providers/rfc2136/key-file.ts';
 import type { ServerAddress } from '../../publisher/providers/rfc2136/connection.ts';
 import { isIP } from 'node:net';
-import { UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, readFlags } from '../options/flags.ts';
-import { nonEmpty, oneOf, parseHttpUrl, parsePort } from '../options/values.ts';
+import { durationFrom, listOf, nonEmpty, oneOf, parseHttpUrl, parsePort } from '../options/values.ts';
 
-const providers = ['rfc2136', 'webhook', 'file'] as const;
+const providers = ['rfc2136', 'route53', 'webhook', 'file'] as const;
 type ProviderName = (typeof providers)[number];
 
 const rfc2136Flags: readonly Flag[] = grouped('DNS servers', [
@@ -29,6 +29,16 @@ const rfc2136Flags: readonly Flag[] = grouped('DNS servers', [
     value: 'FILE',
     description: 'key that signs updates and transfers, as tsig-keygen prints it; read again when it changes',
   },
+]);
+
+const route53Flags: readonly Flag[] = grouped('Route 53', [
+  {
+    name: 'aws-zone-id',
+    value: 'ID,…',
+    description: 'hosted zones by their ids, such as private ones; --zone selects public ones by their names',
+    repeatable: true,
+  },
+  { name: 'aws-endpoint', value: 'URL', description: 'endpoint of the API, such as that of an emulator' },
 ]);
 
 const webhookFlags: readonly Flag[] = grouped('Webhook providers', [
@@ -48,23 +58,30 @@ const fileFlags: readonly Flag[] = grouped('Zone files', [
   },
 ]);
 
-/** The flags that only one provider has. */
-const flagsOf: Readonly<Record<ProviderName, readonly Flag[]>> = {
-  rfc2136: rfc2136Flags,
-  webhook: webhookFlags,
-  file: fileFlags,
+/** A provider: the flags that only it has, and what reads them. */
+interface KnownProvider {
+  readonly flags: readonly Flag[];
+  readonly read: (settings: Settings) => LoadProvider;
+}
+
+const known: Readonly<Record<ProviderName, KnownProvider>> = {
+  rfc2136: { flags: rfc2136Flags, read: rfc2136 },
+  route53: { flags: route53Flags, read: route53 },
+  webhook: { flags: webhookFlags, read: webhook },
+  file: { flags: fileFlags, read: file },
 };
 
 export const providerFlags: readonly Flag[] = [
   {
     name: 'provider',
     value: 'NAME',
-    description: 'where records are written: DNS servers (RFC 2136), webhook providers of ExternalDNS, or zone files',
+    description:
+      'where records are written: DNS servers (RFC 2136), Route 53 (needs its SDK), webhook providers of ExternalDNS, or zone files',
     choices: providers,
     default: 'rfc2136',
   },
   { name: 'zone', value: 'NAME', description: 'zone to publish in, such as example.org', repeatable: true },
-  ...Object.values(flagsOf).flat(),
+  ...providers.flatMap((name) => known[name].flags),
 ];
 
 /** Opens a provider. */
@@ -77,17 +94,30 @@ export type LoadProvider = () => Promise<OpenProvider>;
 export function readProvider(settings: Settings): LoadProvider {
   const name = readFlag<ProviderName>(settings, 'provider', oneOf(providers), 'rfc2136');
   for (const other of providers) {
-    const stray = other === name ? undefined : flagsOf[other].find((flag) => settings.has(flag.name));
+    const stray = other === name ? undefined : known[other].flags.find((flag) => settings.has(flag.name));
     if (stray !== undefined) throw new UsageError(`--${stray.name} requires --provider ${other}`);
   }
-  switch (name) {
-    case 'rfc2136':
-      return rfc2136(settings);
-    case 'webhook':
-      return webhook(settings);
-    case 'file':
-      return file(settings);
-  }
+  return known[name].read(settings);
+}
+
+function route53(settings: Settings): LoadProvider {
+  const zoneIds = readFlags(settings, 'aws-zone-id', listOf(parseZoneId)).flat();
+  const zones = zoneIds.length === 0 || settings.has('zone') ? readZones(settings) : [];
+  const endpoint = readFlag<string | undefined>(settings, 'aws-endpoint', parseHttpUrl, undefined);
+  const rereadMs = readInterval(settings);
+  return async () => {
+    const { connect } = await import('../../publisher/providers/route53/connect.ts');
+    const { Route53Provider } = await import('../../publisher/providers/route53/provider.ts');
+    const client = await connect({ endpoint }).catch((error: unknown) => {
+      throw new FatalError(messageOf(error), { cause: error });
+    });
+    return ({ clock }) => new Route53Provider({ client, zones, zoneIds, clock, rereadMs });
+  };
+}
+
+function parseZoneId(text: string): string {
+  if (!/^[A-Z0-9]{1,32}$/.test(text)) throw new UsageError('expected the id of a hosted zone, such as Z0123456789ABC');
+  return text;
 }
 
 function webhook(settings: Settings): LoadProvider {
@@ -122,6 +152,10 @@ function rfc2136(settings: Settings): LoadProvider {
     return ({ clock, onMessage }) => new Rfc2136Provider({ zones, servers, key, clock, onMessage });
   };
 }
+
+/** How often zones are compared without a change of an object. */
+export const readInterval = (settings: Settings): number =>
+  readFlag(settings, 'interval', durationFrom(1000, '1s'), 60_000);
 
 /** The zones; at least one. */
 function readZones(settings: Settings): readonly Name[] {

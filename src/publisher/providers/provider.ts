@@ -11,6 +11,9 @@ export interface Failure {
   readonly message: string;
 }
 
+/** The most records of a zone that is read. */
+export const maxZoneRecords = 2_000_000;
+
 /**
  * Where records are written. One caller reads a zone, plans, and applies changes to what it read; calls for one zone never
  * overlap. Every call rejects with a ProviderError if the provider cannot be used at all.

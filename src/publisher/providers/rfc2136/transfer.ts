@@ -1,10 +1,8 @@
 // Answers to AXFR and IXFR (RFC 5936, RFC 1995), message by message.
 import { classes, types } from '../../../dnswire/codes.ts';
 import type { RawRecord } from '../../../dnswire/record.ts';
+import { maxZoneRecords } from '../provider.ts';
 import { serialOf, ZoneMirror } from './mirror.ts';
-
-/** The most records of a zone that is read. */
-const maxZoneRecords = 2_000_000;
 
 /** A sequence of an incremental transfer. */
 interface Difference {
