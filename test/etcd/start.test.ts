@@ -126,7 +126,7 @@ suite('starts with etcd', { skip }, () => {
 
   test('rejects a certificate file that does not exist, as a mistake on the command line', async () => {
     const { code, line } = await refused('--etcd-servers', secureUrl, '--etcd-cafile', path('none.crt'));
-    assert.match(line, /^fairlead: --etcd-cafile .*none.crt: ENOENT/);
+    assert.match(line, /^fairlead: --etcd-cafile .*none.crt: no such file or directory/);
     assert.equal(code, 2);
   });
 
