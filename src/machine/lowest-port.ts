@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** The bit of CAP_NET_BIND_SERVICE in the capabilities of a process. */
 const bindService = 1n << 10n;
 
-/** The lowest port that a process may listen on; 1 where the system does not say. Default: this process. */
+/** The lowest port that a process may listen on; 1 if the system does not report it. Default: this process. */
 export function lowestPort(pid: number | 'self' = 'self'): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -6,16 +6,16 @@ import { stableText, settleMs } from './stable-file.ts';
 /** Shows a file in several states, each for some time, and returns the accepted contents. */
 async function settle(
   known: string | undefined,
-  said: readonly (readonly [text: string | undefined, forMs: number])[],
+  states: readonly (readonly [text: string | undefined, forMs: number])[],
 ): Promise<{ readonly text: string | undefined; readonly reads: number }> {
   const clock = new ManualClock();
-  let [text, reads] = [said[0]?.[0], 0];
+  let [text, reads] = [states[0]?.[0], 0];
   const read = async (): Promise<string | undefined> => {
     reads++;
     return text;
   };
   const settled = stableText(read, known, clock);
-  for (const [next, forMs] of said) {
+  for (const [next, forMs] of states) {
     text = next;
     await clock.advance(forMs);
   }

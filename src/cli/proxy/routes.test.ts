@@ -31,7 +31,7 @@ test('lists the addresses at which an endpoint is used, unless it is all of them
   assert.deepEqual(lines({ owners: [owner], conflicts: [] }, 'n1').slice(-4), [
     '    partly    10.1.0.1:8080/TCP  -    at clusterIP, nodePort; ready; failed the health check of the load balancer',
     '    used      10.1.0.2:8080/TCP  -    ready',
-    '    partly    10.1.1.1:8080/TCP  -    at clusterIP; from this node at loadBalancer, nodePort; ready; not on this node, as policy Local asks',
+    '    partly    10.1.1.1:8080/TCP  -    at clusterIP; from this node at loadBalancer, nodePort; ready; not on this node, which policy Local requires',
     '    not used  10.1.1.2:8080/TCP  -    not ready',
   ]);
 });

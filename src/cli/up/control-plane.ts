@@ -94,7 +94,7 @@ interface StartingControlPlane {
   ready(): Promise<void>;
 }
 
-interface Surroundings {
+interface Dependencies {
   readonly directory: DataDirectory;
   readonly running: Pick<LongRunning, 'log' | 'metrics'>;
   /** Stops what was started. */
@@ -105,16 +105,16 @@ interface Surroundings {
 /** Starts the servers and the parts of a control plane in this process. */
 export async function startControlPlane(
   options: ControlPlaneOptions,
-  surroundings: Surroundings,
+  dependencies: Dependencies,
 ): Promise<StartingControlPlane> {
-  const { servers, parts } = await startServers(options, surroundings);
+  const { servers, parts } = await startServers(options, dependencies);
   const zones = zonesOf(options.partSettings?.get('dns'));
   return { connect: connectTo(servers), state: () => stateOf(servers, parts, zones), ready: () => parts.ready() };
 }
 
 async function startServers(
   options: ControlPlaneOptions,
-  { directory, running, stack, beforeParts }: Surroundings,
+  { directory, running, stack, beforeParts }: Dependencies,
 ): Promise<{ readonly servers: readonly RunningServer[]; readonly parts: ClusterParts }> {
   const { log } = running;
   const certificates = ensureCertificates(options, directory, log);

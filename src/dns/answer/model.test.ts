@@ -9,7 +9,7 @@ import { TableReader } from '../transport/lookup.ts';
 import { AnswerTable } from '../transport/table.ts';
 import { slowPath } from './slow-path.ts';
 import type { Plain } from './testing/model.ts';
-import { model, saidBy, sorted } from './testing/model.ts';
+import { model, contentOf, sorted } from './testing/model.ts';
 import { prepare, prepareZone } from './prepare.ts';
 import { queryBytes } from './testing/sample.ts';
 
@@ -110,7 +110,7 @@ test('every reply can be decoded and equals the model', async () => {
       for (const { name, type } of questions.map((each) => questionFor(all, each))) {
         const [bytes = new Uint8Array()] = await path(queryBytes(name, type), client);
         assert.deepEqual(
-          sorted(saidBy(bytes)),
+          sorted(contentOf(bytes)),
           sorted(model({ apexes, records: plainOf(all) }, name, type)),
           `${name} ${type}`,
         );
@@ -128,11 +128,11 @@ test('over UDP a reply equals the model, or is truncated with TC', async () => {
       const query = queryBytes(name, type, size === undefined ? {} : { size });
       const [bytes = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });
       assert.ok(bytes.length <= Math.max(512, Math.min(size ?? 512, 1232)));
-      const said = saidBy(bytes);
+      const content = contentOf(bytes);
       const want = model({ apexes, records: plainOf(all) }, name, type);
-      assert.equal(said.rcode, want.rcode);
-      for (const answer of said.answers) assert.ok(want.answers.includes(answer));
-      const isWhole = said.answers.length === want.answers.length && said.denies === want.denies;
+      assert.equal(content.rcode, want.rcode);
+      for (const answer of content.answers) assert.ok(want.answers.includes(answer));
+      const isWhole = content.answers.length === want.answers.length && content.denies === want.denies;
       assert.equal(((bytes[2] ?? 0) & 2) !== 0, !isWhole);
     }),
     { numRuns: 200 },
@@ -172,7 +172,7 @@ test('workers and the slow path return the same replies', async () => {
           if (bytes === undefined) continue;
           answered++;
           const [full = new Uint8Array()] = await path(query, client);
-          assert.deepEqual(sorted(saidBy(bytes)), sorted(saidBy(full)), `${name} ${type}`);
+          assert.deepEqual(sorted(contentOf(bytes)), sorted(contentOf(full)), `${name} ${type}`);
           assert.deepEqual(bytes.subarray(0, 12), full.subarray(0, 12));
           const [udp = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });
           // Flags, including TC, and the numbers of answer and authority records.

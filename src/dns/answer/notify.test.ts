@@ -9,19 +9,19 @@ import type { Name } from '../../dnswire/data.ts';
 import { Notifier } from './notify.ts';
 import { sampleZones } from './testing/sample.ts';
 
-interface Heard {
+interface TestSecondary {
   readonly port: number;
   readonly packets: readonly dnsPacket.DecodedPacket[];
   close(): Promise<void>;
 }
 
-/** A secondary on a free port that acknowledges from the `deaf`-th message on. */
-async function secondary(deaf = 0): Promise<Heard> {
+/** A secondary on a free port that ignores the first messages and acknowledges later ones. */
+async function secondary(ignored = 0): Promise<TestSecondary> {
   const packets: dnsPacket.DecodedPacket[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (bytes, from) => {
     packets.push(dnsPacket.decode(bytes));
-    if (packets.length <= deaf) return;
+    if (packets.length <= ignored) return;
     const reply = Buffer.from(bytes);
     reply[2] = (reply[2] ?? 0) | 0x80;
     socket.send(reply, from.port, from.address);

@@ -72,16 +72,16 @@ const world: Readonly<Record<string, UpstreamAnswer>> = {
 };
 const denied: UpstreamAnswer = { ...emptyAnswer(rcodes.NXDOMAIN), authority: [outsideSoa] };
 
-interface Asked {
-  readonly asked: string[];
-  ask(
+interface TestSlowPath {
+  readonly forwarded: string[];
+  query(
     name: string,
     type: string,
     given?: QueryOptions & { readonly client?: QueryClient },
   ): Promise<Message | undefined>;
 }
 
-function serve(options: Partial<SlowPathOptions> = {}): Asked {
+function serve(options: Partial<SlowPathOptions> = {}): TestSlowPath {
   const zones = options.zones ?? sampleZones();
   for (const [service, target] of [
     ['gone', 'nowhere.example.org'],
@@ -93,10 +93,10 @@ function serve(options: Partial<SlowPathOptions> = {}): Asked {
     const data = [{ type: 'CNAME' as const, target }];
     zones.put(`Service/default/${service}`, [{ owner: `${service}.default.${svc}`, type: 'CNAME', ttl: 5, data }]);
   }
-  const asked: string[] = [];
+  const forwarded: string[] = [];
   const resolve = async ({ name, type }: Question): Promise<UpstreamAnswer> => {
     const question = `${name} ${typeName(type)}`;
-    asked.push(question);
+    forwarded.push(question);
     if (name === 'throws.example.org') throw new Error('no such upstream');
     return world[question] ?? denied;
   };
@@ -107,8 +107,8 @@ function serve(options: Partial<SlowPathOptions> = {}): Asked {
     ...options,
   });
   return {
-    asked,
-    async ask(name, type, { client = friend, ...given } = {}) {
+    forwarded,
+    async query(name, type, { client = friend, ...given } = {}) {
       const [reply, ...more] = await path(queryBytes(name, type, given), client);
       assert.equal(more.length, 0);
       if (reply === undefined) return undefined;
@@ -131,7 +131,7 @@ interface Case {
   readonly authority?: number;
   readonly aa?: boolean;
   readonly ad?: boolean;
-  readonly asked?: readonly string[];
+  readonly forwarded?: readonly string[];
   readonly error?: number;
   readonly options?: Partial<SlowPathOptions>;
 }
@@ -142,7 +142,7 @@ const cases: readonly Case[] = [
     question: `outside.default.${svc} A`,
     answers: [alias('outside', 'www.example.org'), 'www.example.org. 60 IN A 192.0.2.80'],
     aa: true,
-    asked: ['www.example.org A'],
+    forwarded: ['www.example.org A'],
   },
   {
     name: 'EXT-4 a chain that continues upstream',
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     answers: [alias('outside', 'www.example.org')],
     authority: 1,
     aa: true,
-    asked: ['www.example.org TXT'],
+    forwarded: ['www.example.org TXT'],
   },
   {
     name: 'EXT-3 a client that may not recurse gets the CNAME only',
@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
     client: stranger,
     answers: [alias('outside', 'www.example.org')],
     aa: true,
-    asked: [],
+    forwarded: [],
   },
   {
     name: 'no recursion without the RD flag',
@@ -199,7 +199,7 @@ const cases: readonly Case[] = [
     flags: 0,
     answers: [alias('outside', 'www.example.org')],
     aa: true,
-    asked: [],
+    forwarded: [],
   },
   { name: 'a name outside', question: 'www.example.org A', answers: ['www.example.org. 60 IN A 192.0.2.80'] },
   { name: 'a name that does not exist upstream', question: 'nowhere.example.org A', rcode: 'NXDOMAIN', authority: 1 },
@@ -208,10 +208,16 @@ const cases: readonly Case[] = [
     question: 'www.example.org A',
     client: stranger,
     rcode: 'REFUSED',
-    asked: [],
+    forwarded: [],
     error: extendedErrors.PROHIBITED,
   },
-  { name: 'a name outside without recursion', question: 'www.example.org A', flags: 0, rcode: 'REFUSED', asked: [] },
+  {
+    name: 'a name outside without recursion',
+    question: 'www.example.org A',
+    flags: 0,
+    rcode: 'REFUSED',
+    forwarded: [],
+  },
   {
     name: 'a stale answer',
     question: 'stale.example.org A',
@@ -240,7 +246,7 @@ const cases: readonly Case[] = [
     name: 'no fallthrough before the first sync',
     question: '9.0.2.10.in-addr.arpa PTR',
     rcode: 'SERVFAIL',
-    asked: [],
+    forwarded: [],
     error: extendedErrors.NOT_READY,
     options: { isSynced: () => false },
   },
@@ -279,7 +285,7 @@ const cases: readonly Case[] = [
       alias('outside', 'www.example.org'),
       'www.example.org. 60 IN A 192.0.2.80',
     ],
-    asked: ['twice.example.org A', 'www.example.org A'],
+    forwarded: ['twice.example.org A', 'www.example.org A'],
   },
   {
     name: 'EXT-4 SERVFAIL if an upstream alias leads back to the ExternalName',
@@ -308,7 +314,7 @@ const cases: readonly Case[] = [
     name: 'AAAA filtered: NODATA if the name exists',
     question: 'www.example.org AAAA',
     authority: 1,
-    asked: ['www.example.org A'],
+    forwarded: ['www.example.org A'],
     error: extendedErrors.FILTERED,
     options: { filterAaaa: true },
   },
@@ -352,14 +358,14 @@ for (const {
     const server = serve(more.options);
     const [owner = '', type = ''] = question.split(' ');
     const flags = more.flags ?? flagBits.RD | flagBits.AD;
-    const reply = (await server.ask(owner, type, { client, flags, size: 1232 })) ?? assert.fail();
+    const reply = (await server.query(owner, type, { client, flags, size: 1232 })) ?? assert.fail();
     assert.equal(rcodeName(rcodeOf(reply)), rcode);
     assert.deepEqual(reply.answers.flatMap(printEntry), answers);
     assert.equal(reply.authority.length, authority);
     assert.equal((reply.header.flags & flagBits.AA) !== 0, aa);
     assert.equal((reply.header.flags & flagBits.AD) !== 0, ad);
     assert.equal((reply.header.flags & flagBits.RA) !== 0, client === friend);
-    if (more.asked !== undefined) assert.deepEqual(server.asked, more.asked);
+    if (more.forwarded !== undefined) assert.deepEqual(server.forwarded, more.forwarded);
     const errors = reply.edns?.options.filter(({ code }) => code === optionCodes.ERROR) ?? [];
     if (more.error !== undefined)
       assert.deepEqual(
@@ -377,7 +383,7 @@ const completions: readonly Case[] = [
     name: 'answers the first query with the result of the last',
     question: `${first} A`,
     answers: [`${first}. 30 IN CNAME www.example.org.`, 'www.example.org. 60 IN A 192.0.2.80'],
-    asked: ['www.example.org.corp.example.org A', 'www.example.org A'],
+    forwarded: ['www.example.org.corp.example.org A', 'www.example.org A'],
   },
   {
     name: 'AAAA has the same result as A',
@@ -388,14 +394,14 @@ const completions: readonly Case[] = [
     name: 'a Service of another namespace',
     question: `web.default.default.${svc} A`,
     answers: [`web.default.default.${svc}. 30 IN CNAME web.default.${svc}.`, `web.default.${svc}. 30 IN A 10.96.0.1`],
-    asked: [],
+    forwarded: [],
   },
   {
     name: 'NODATA ends the search',
     question: `v4.default.default.${svc} AAAA`,
     answers: [`v4.default.default.${svc}. 5 IN CNAME v4.default.${svc}.`],
     authority: 1,
-    asked: [],
+    forwarded: [],
   },
   {
     name: 'NXDOMAIN if no name of the list exists',
@@ -404,14 +410,20 @@ const completions: readonly Case[] = [
     authority: 1,
   },
   { name: 'returns a failure', question: `broken.example.org.default.${svc} A`, rcode: 'SERVFAIL' },
-  { name: 'ignores a single label', question: `nobody.default.${svc} A`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
-  { name: 'ignores other types', question: `${first} TXT`, rcode: 'NXDOMAIN', authority: 1, asked: [] },
+  {
+    name: 'ignores a single label',
+    question: `nobody.default.${svc} A`,
+    rcode: 'NXDOMAIN',
+    authority: 1,
+    forwarded: [],
+  },
+  { name: 'ignores other types', question: `${first} TXT`, rcode: 'NXDOMAIN', authority: 1, forwarded: [] },
   {
     name: 'ignores namespaces that do not exist',
     question: `www.example.org.nowhere.${svc} A`,
     rcode: 'NXDOMAIN',
     authority: 1,
-    asked: [],
+    forwarded: [],
   },
   {
     name: 'does not forward for a client that may not recurse',
@@ -419,26 +431,34 @@ const completions: readonly Case[] = [
     client: stranger,
     rcode: 'NXDOMAIN',
     authority: 1,
-    asked: [],
+    forwarded: [],
   },
 ];
 
-for (const { name, question, client = friend, rcode = 'NOERROR', answers = [], authority = 0, asked } of completions) {
+for (const {
+  name,
+  question,
+  client = friend,
+  rcode = 'NOERROR',
+  answers = [],
+  authority = 0,
+  forwarded,
+} of completions) {
   test(`search-path completion: ${name}: ${question}`, async () => {
     const server = serve({ completion });
     const [owner = '', type = ''] = question.split(' ');
-    const reply = (await server.ask(owner, type, { client })) ?? assert.fail();
+    const reply = (await server.query(owner, type, { client })) ?? assert.fail();
     assert.equal(rcodeName(rcodeOf(reply)), rcode);
     assert.deepEqual(reply.answers.flatMap(printEntry), answers);
     assert.equal(reply.authority.length, authority);
-    if (asked !== undefined) assert.deepEqual(server.asked, asked);
+    if (forwarded !== undefined) assert.deepEqual(server.forwarded, forwarded);
   });
 }
 
 test('search-path completion is off by default', async () => {
   const server = serve();
-  assert.equal(rcodeOf((await server.ask(first, 'A')) ?? assert.fail()), rcodes.NXDOMAIN);
-  assert.deepEqual(server.asked, []);
+  assert.equal(rcodeOf((await server.query(first, 'A')) ?? assert.fail()), rcodes.NXDOMAIN);
+  assert.deepEqual(server.forwarded, []);
 });
 
 test('returns cookies, and echoes no other option', async () => {
@@ -450,13 +470,13 @@ test('returns cookies, and echoes no other option', async () => {
   const options = codes.map((code) => ({ code, data: new Uint8Array(code === optionCodes.COOKIE ? 8 : 0) }));
   const question = [`web.default.${svc}`, 'A', { size: 1232, options }] as const;
   for (const protocol of ['udp', 'tcp'] as const) {
-    const reply = await server.ask(question[0], 'A', { ...question[2], client: { ...friend, protocol } });
+    const reply = await server.query(question[0], 'A', { ...question[2], client: { ...friend, protocol } });
     assert.deepEqual(
       reply?.edns?.options.map(({ code, data }) => [code, data.length]),
       [[optionCodes.COOKIE, 24]],
     );
   }
-  const plain = await server.ask(`web.default.${svc}`, 'A');
+  const plain = await server.query(`web.default.${svc}`, 'A');
   assert.equal(plain?.edns, undefined);
 });
 
@@ -465,7 +485,7 @@ test('refuses transfers of other clients, and over UDP', async () => {
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }) });
   const rcodeFor = async (client: QueryClient, name = 'cluster.local'): Promise<number> =>
-    rcodeOf((await server.ask(name, 'AXFR', { client })) ?? assert.fail());
+    rcodeOf((await server.query(name, 'AXFR', { client })) ?? assert.fail());
   assert.equal(await rcodeFor(stranger), rcodes.REFUSED);
   assert.equal(await rcodeFor({ ...stranger, protocol: 'tcp' }), rcodes.REFUSED);
   assert.equal(await rcodeFor(friend), rcodes.REFUSED);
@@ -477,15 +497,15 @@ test('refuses transfers before the first sync', async () => {
   const zones = sampleZones();
   const allow = [parseCidr('10.0.0.0/8') ?? assert.fail()];
   const server = serve({ zones, transfers: new Transfers(zones, { allow }), isSynced: () => false });
-  const reply = await server.ask('cluster.local', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
+  const reply = await server.query('cluster.local', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
   assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
 });
 
 test('does not forward transfers', async () => {
   const server = serve();
-  const reply = await server.ask('example.org', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
+  const reply = await server.query('example.org', 'AXFR', { client: { ...friend, protocol: 'tcp' } });
   assert.equal(reply && rcodeOf(reply), rcodes.REFUSED);
-  assert.deepEqual(server.asked, []);
+  assert.deepEqual(server.forwarded, []);
 });
 
 test('drops responses, and returns SERVFAIL after an internal error', async () => {
@@ -497,8 +517,8 @@ test('drops responses, and returns SERVFAIL after an internal error', async () =
   });
   zones.put('Namespace/default', [], [`default.pod.cluster.local`]);
   const server = serve({ zones, onError: (error) => errors.push(error) });
-  assert.equal(await server.ask('a', 'A', { flags: flagBits.QR }), undefined);
-  const reply = await server.ask('10-1-2-3.default.pod.cluster.local', 'A');
+  assert.equal(await server.query('a', 'A', { flags: flagBits.QR }), undefined);
+  const reply = await server.query('10-1-2-3.default.pod.cluster.local', 'A');
   assert.equal(reply && rcodeOf(reply), rcodes.SERVFAIL);
   assert.equal(errors.length, 1);
 });

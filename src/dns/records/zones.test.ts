@@ -102,11 +102,11 @@ describe('Zones', () => {
 
   it('merges sources without duplicates, in an order that depends only on the records', () => {
     const name = 'web.cluster.local';
-    const said: readonly (readonly [string, RecordSet])[] = [
+    const sources: readonly (readonly [string, RecordSet])[] = [
       ['b', a(name, '10.0.0.2', '10.0.0.1')],
       ['a', { ...a(name, '10.0.0.3', '10.0.0.2'), ttl: 5 }],
     ];
-    for (const order of [said, said.toReversed()]) {
+    for (const order of [sources, sources.toReversed()]) {
       const zones = new Zones([{ apex: zone }]);
       for (const [source, set] of order) zones.put(source, [set]);
       assert.deepEqual(addressesAt(zones, name), ['10.0.0.3', '10.0.0.2', '10.0.0.1']);

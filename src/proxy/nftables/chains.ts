@@ -19,22 +19,22 @@ export type Chain =
       readonly masquerades: boolean;
     }
   /** Stores the affinity of a client and forwards it. */
-  | { readonly type: 'pin'; readonly protocol: LayerFour; readonly seconds: number };
+  | { readonly type: 'affinity'; readonly protocol: LayerFour; readonly seconds: number };
 
 /** The name of a chain, which encodes all its settings. */
 export function chainName(chain: Chain): string {
-  if (chain.type === 'pin') return `pin-${chain.protocol}-${chain.seconds}`;
+  if (chain.type === 'affinity') return `affinity-${chain.protocol}-${chain.seconds}`;
   const { type, protocol, count, isNear, masquerades } = chain;
   return `${type}-${protocol}-${count}${isNear ? '-near' : ''}${masquerades ? '-masq' : ''}`;
 }
 
-const chainPattern = /^(pick|sticky|pin)-(tcp|udp|sctp)-(\d+)(-near)?(-masq)?$/;
+const chainPattern = /^(pick|sticky|affinity)-(tcp|udp|sctp)-(\d+)(-near)?(-masq)?$/;
 
 /** The chain with a name; undefined for other names. */
 export function chainOf(name: string): Chain | undefined {
   const [, type, protocol, number, near, masq] = chainPattern.exec(name) ?? [];
   if (type === undefined || (protocol !== 'tcp' && protocol !== 'udp' && protocol !== 'sctp')) return undefined;
-  if (type === 'pin') return { type, protocol, seconds: Number(number) };
+  if (type === 'affinity') return { type, protocol, seconds: Number(number) };
   if (type !== 'pick' && type !== 'sticky') return undefined;
   return { type, protocol, count: Number(number), isNear: near !== undefined, masquerades: masq !== undefined };
 }
@@ -49,8 +49,8 @@ export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
   const front = `${ip} daddr . meta l4proto . ${protocol} dport`;
   const client = pinKey(family, protocol);
   const toId = `meta l4proto ${protocol} dnat to ${ip} daddr . ${protocol} dport . meta priority map @ids-${protocol}`;
-  if (chain.type === 'pin') {
-    return [`update @pins-${protocol} { ${client} timeout ${chain.seconds}s : meta priority }`, toId];
+  if (chain.type === 'affinity') {
+    return [`update @affinity-${protocol} { ${client} timeout ${chain.seconds}s : meta priority }`, toId];
   }
   const { count, isNear, masquerades } = chain;
   const draw = `numgen random mod ${count}${isNear ? ` offset ${nearOffset}` : ''}`;
@@ -67,11 +67,11 @@ export function chainRules(chain: Chain, family: IpFamily): readonly string[] {
     // The packet's priority passes a number between rules, because other programs use marks. Postrouting resets it. No target
     // has the id 0.
     'meta priority set 0',
-    `meta priority set ${client} map @pins-${protocol}`,
+    `meta priority set ${client} map @affinity-${protocol}`,
     alive,
     `meta priority set ${front} . ${draw} map @draw`,
     // `update` would only refresh the timeout of an existing entry, not its value.
-    `delete @pins-${protocol} { ${client} : meta priority }`,
+    `delete @affinity-${protocol} { ${client} : meta priority }`,
     alive,
     toId,
   ];

@@ -118,7 +118,7 @@ function stickyElements({ route, slots, nearSlots }: SlottedRoute, front: string
     (set: 'alive' | 'alive-near') =>
     (target: Target): readonly Element[] => {
       if (target.stickySeconds === 0) return [];
-      const value = goto({ type: 'pin', protocol: layerFour(route), seconds: target.stickySeconds });
+      const value = goto({ type: 'affinity', protocol: layerFour(route), seconds: target.stickySeconds });
       return [{ set, key: `${front} . ${id(target)}`, value }];
     };
   return [

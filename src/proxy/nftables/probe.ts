@@ -43,7 +43,7 @@ async function tryRules(program: ProgramLine, family: IpFamily): Promise<void> {
   const table = 'fairlead-probe';
   const of = `${nftFamily(family)} ${table}`;
   const chains: readonly Chain[] = [
-    { type: 'pin', protocol: 'tcp', seconds: 60 },
+    { type: 'affinity', protocol: 'tcp', seconds: 60 },
     { type: 'pick', protocol: 'udp', count: 2, isNear: true, masquerades: true },
     { type: 'sticky', protocol: 'sctp', count: 2, isNear: false, masquerades: false },
   ];

@@ -46,16 +46,16 @@ function compare(table: RoutingTable, kernels: ReadonlyMap<IpFamily, Kernel>): v
     const kernel = kernels.get(family);
     assert.ok(kernel);
     for (const source of clients[family]) {
-      const trial = new Trial(table, kernel, { source, address, protocol, port });
-      trial.drawsAlike();
-      trial.remembersAlike();
-      trial.ignoresForeignNumbers();
+      const comparison = new Comparison(table, kernel, { source, address, protocol, port });
+      comparison.choosesSameTargets();
+      comparison.keepsSameTargets();
+      comparison.ignoresForeignPriorities();
     }
   }
 }
 
 /** One client and one frontend, by the rules and by the table. */
-class Trial {
+class Comparison {
   readonly #table: RoutingTable;
   readonly #kernel: Kernel;
   readonly #flow: Flow;
@@ -70,40 +70,40 @@ class Trial {
     this.#slots = [...this.#targets.keys()];
   }
 
-  drawsAlike(): void {
+  choosesSameTargets(): void {
     const made = this.#slots.map((slot) => {
-      this.#forget();
+      this.#clearAffinity();
       return this.#pass(slot);
     });
     const wanted = this.#slots.map((slot) => this.#decided(slot));
     assert.deepEqual(made.toSorted(), wanted.toSorted(), JSON.stringify(this.#flow));
   }
 
-  remembersAlike(): void {
-    this.#forget();
-    this.#comesBack(0);
+  keepsSameTargets(): void {
+    this.#clearAffinity();
+    this.#keepsTarget(0);
     // The target of a client was removed: another one is chosen and stored in its place.
-    for (const pins of this.#pins()) for (const key of pins.keys()) pins.set(key, '1');
-    if (this.#pins().some(({ size }) => size > 0)) this.#comesBack(this.#slots.length - 1);
+    for (const entries of this.#entries()) for (const key of entries.keys()) entries.set(key, '1');
+    if (this.#entries().some(({ size }) => size > 0)) this.#keepsTarget(this.#slots.length - 1);
   }
 
   /** Ignores a packet priority that another program has set. */
-  ignoresForeignNumbers(): void {
+  ignoresForeignPriorities(): void {
     for (const key of this.#kernel.sets.get('alive')?.keys() ?? []) {
-      this.#forget();
+      this.#clearAffinity();
       const fate = this.#pass(0, Number(key.split(' . ').at(-1)));
-      this.#forget();
+      this.#clearAffinity();
       assert.equal(fate, this.#pass(0));
     }
   }
 
   /** A client with stored affinity keeps its target, whatever the random number. */
-  #comesBack(slot: number): void {
+  #keepsTarget(slot: number): void {
     const [to = '', port = ''] = this.#pass(slot).split(' ');
     const target = this.#targets.find((each) => each?.address === to && each.port === Number(port));
     if (target === undefined || target.stickySeconds === 0) {
-      const remembered = this.#pins().flatMap((pins) => [...pins]);
-      assert.deepEqual(remembered, [], 'no unnecessary affinity entry');
+      const stored = this.#entries().flatMap((members) => [...members]);
+      assert.deepEqual(stored, [], 'no unnecessary affinity entry');
       return;
     }
     for (const other of this.#slots) assert.equal(this.#pass(other), this.#decided(other, target));
@@ -129,12 +129,12 @@ class Trial {
     );
   }
 
-  #pins(): readonly Map<string, string>[] {
-    return [...this.#kernel.sets].flatMap(([name, members]) => (name.startsWith('pins-') ? [members] : []));
+  #entries(): readonly Map<string, string>[] {
+    return [...this.#kernel.sets].flatMap(([name, members]) => (name.startsWith('affinity-') ? [members] : []));
   }
 
-  #forget(): void {
-    for (const pins of this.#pins()) pins.clear();
+  #clearAffinity(): void {
+    for (const entries of this.#entries()) entries.clear();
   }
 }
 

@@ -48,7 +48,7 @@ function declaredSets(family: IpFamily): readonly Declared[] {
       typed(`slots-${protocol}`, `${ip} daddr . ${protocol} dport . ${anySlot} : ${ip} daddr . ${protocol} dport`),
       map(`ids-${protocol}`, `${address} . inet_service . classid : ${address} . inet_service`),
       {
-        name: `pins-${protocol}`,
+        name: `affinity-${protocol}`,
         kind: 'map' as const,
         declaration: `typeof ${pinKeyType(family, protocol)} : meta priority ; size ${maxAffinityEntries} ; flags dynamic,timeout ;`,
         isDynamic: true,

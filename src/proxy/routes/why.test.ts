@@ -45,7 +45,7 @@ test('explains the use of terminating endpoints', () => {
   const slices = [slice([terminating, endpoint('10.1.1.1', { node: 'n2' })])];
   assert.deepEqual(reasons({ service: service({ internalTrafficPolicy: 'Local' }), slices, node }), [
     '10.1.0.5 clusterIP: terminating, and others are ready; policy Local uses it',
-    '10.1.1.1 unused: ready; not on this node, as policy Local asks',
+    '10.1.1.1 unused: ready; not on this node, which policy Local requires',
   ]);
 });
 
@@ -54,7 +54,7 @@ test('explains that under external policy Local, remote endpoints serve clients 
   const slices = [slice([endpoint('10.1.0.1', { node: 'n1' }), endpoint('10.1.1.1', { node: 'n2' })])];
   assert.deepEqual(reasons({ service: service(spec), slices, node }), [
     '10.1.0.1 clusterIP+nodePort: ready',
-    '10.1.1.1 clusterIP+near nodePort: ready; not on this node, as policy Local asks',
+    '10.1.1.1 clusterIP+near nodePort: ready; not on this node, which policy Local requires',
   ]);
 });
 

@@ -120,7 +120,7 @@ function reasonOf({ candidate, port, uses, input }: Case): string {
       : undefined;
   return [
     reason,
-    ...(isNear && !isOnNode && hasPolicyLocal(input) ? ['not on this node, as policy Local asks'] : []),
+    ...(isNear && !isOnNode && hasPolicyLocal(input) ? ['not on this node, which policy Local requires'] : []),
     ...(!isNear && isOnNode && isUsed ? ['policy Local uses it'] : []),
     ...(!isNear && !isOnNode && isUsed ? ['the load balancer uses it: nearer ones do not answer it'] : []),
     ...(checks === undefined ? [] : [checks]),

@@ -1,4 +1,4 @@
-// The header of HAProxy's PROXY protocol, versions 1 and 2: tells a target the client's address before the client's bytes.
+// The header of HAProxy's PROXY protocol, versions 1 and 2: sends the client's address to a target before the client's bytes.
 import { parseAddress } from '../../api/addresses.ts';
 import type { Route } from '../routes/route.ts';
 

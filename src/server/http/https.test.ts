@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => running[Symbol.asyncDispose]());
 
-interface Asked {
+interface RequestSettings {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -32,7 +32,7 @@ interface Answered {
 }
 
 /** One request over HTTP/1.1 on its own connection. */
-function ask(path: string, { method = 'GET', headers = {}, body = '', as }: Asked = {}): Promise<Answered> {
+function ask(path: string, { method = 'GET', headers = {}, body = '', as }: RequestSettings = {}): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const identity = as === undefined ? {} : { cert: as.cert, key: as.key };
     const options = { method, headers, ca: running.ca.cert, agent: false, ...identity };

@@ -12,18 +12,18 @@ import { levelLimits } from './options.ts';
 export interface LevelCounts {
   dispatched: number;
   rejected: Record<RejectionReason, number>;
-  waits: Waits;
+  waits: WaitHistogram;
 }
 
 /** A histogram, in seconds, of the time that queued requests waited. */
-export interface Waits {
+export interface WaitHistogram {
   sum: number;
   count: number;
   /** Requests in each bucket of `waitBuckets`, not cumulative. */
   readonly counts: number[];
 }
 
-/** The buckets of `Waits`, in seconds. */
+/** The buckets of `WaitHistogram`, in seconds. */
 export const waitBuckets = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30] as const;
 
 interface Level {
@@ -80,7 +80,7 @@ export class FlowControl implements Disposable {
   }
 
   /**
-   * Waits until the reply to a write may be sent. Many writes become durable at the same moment; replies are spread over turns
+   * WaitHistogram until the reply to a write may be sent. Many writes become durable at the same moment; replies are spread over turns
    * of the event loop.
    */
   startReply({ level, flow }: RequestClass): 'now' | Promise<void> {
@@ -174,7 +174,7 @@ const replyLimits = ({ repliesPerTurn }: LevelLimits): QueueLimits => ({
   waitingPerFlow: Infinity,
 });
 
-function record(waits: Waits, seconds: number): void {
+function record(waits: WaitHistogram, seconds: number): void {
   waits.count++;
   waits.sum += seconds;
   const index = waitBuckets.findIndex((bucket) => seconds <= bucket);

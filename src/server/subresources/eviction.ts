@@ -74,7 +74,7 @@ function checkIdentity({ metadata, deleteOptions }: Eviction, { namespace, name 
   }
 }
 
-/** The options of the deletion, which is a dry run if the request or its body asks for one. */
+/** The options of the deletion, which is a dry run if the request or its body requests one. */
 function deleteOptionsOf({ deleteOptions = {} }: Eviction, dryRun: boolean): DeleteOptions {
   const { dryRun: inBody = [] } = deleteOptions;
   const all = dryRun ? ['All'] : [];

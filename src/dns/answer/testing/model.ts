@@ -10,7 +10,7 @@ export interface Plain {
 }
 
 /** The contents of a reply. */
-export interface Said {
+export interface ReplyContent {
   readonly rcode: string;
   readonly answers: readonly string[];
   readonly additional: readonly string[];
@@ -33,9 +33,9 @@ const exists = ({ records, apexes }: Served, name: string): boolean =>
   [...records.map(({ owner }) => owner), ...apexes].some((owner) => below(owner, name));
 
 /** The expected reply to a query. */
-export function model(served: Served, name: string, type: string, links: readonly Plain[] = []): Said {
+export function model(served: Served, name: string, type: string, links: readonly Plain[] = []): ReplyContent {
   const answers = links.map(line);
-  const nothing: Said = { rcode: 'NOERROR', answers, additional: [], denies: undefined };
+  const nothing: ReplyContent = { rcode: 'NOERROR', answers, additional: [], denies: undefined };
   const zone = zoneFor(served, name);
   if (zone === undefined) return links.length === 0 ? { ...nothing, rcode: 'REFUSED' } : nothing;
   if (!exists(served, name)) return { ...nothing, rcode: 'NXDOMAIN', denies: zone };
@@ -55,7 +55,7 @@ export function model(served: Served, name: string, type: string, links: readonl
 }
 
 /** The contents of a message, read with the independent decoder. */
-export function saidBy(bytes: Uint8Array): Said {
+export function contentOf(bytes: Uint8Array): ReplyContent {
   const packet = dnsPacket.decode(Buffer.from(bytes));
   const text = (answer: dnsPacket.Answer): string => `${answer.name} ${answer.type} ${packetText(answer)}`;
   const soas = packet.authorities?.map(({ name }) => name) ?? [];
@@ -85,4 +85,4 @@ function packetText(answer: dnsPacket.Answer): string {
 }
 
 /** The contents in an order that does not depend on rotation. */
-export const sorted = (said: Said): Said => ({ ...said, answers: said.answers.toSorted() });
+export const sorted = (content: ReplyContent): ReplyContent => ({ ...content, answers: content.answers.toSorted() });

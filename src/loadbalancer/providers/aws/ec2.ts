@@ -89,11 +89,11 @@ export function ec2By(signing: Signing, endpoint?: string): Ec2 {
 /** Form parameters: `{ Tag: [{ Key: 'a' }] }` becomes `Tag.1.Key=a`. */
 type Input = string | readonly Input[] | { readonly [name: string]: Input | undefined };
 
-type Ask = (action: (typeof ec2Actions)[number], input: Input, signal: AbortSignal) => Promise<Element>;
+type Ec2Call = (action: (typeof ec2Actions)[number], input: Input, signal: AbortSignal) => Promise<Element>;
 
 const timeoutMs = 30_000;
 
-function ec2Caller(signing: Signing, endpoint: string | undefined): Ask {
+function ec2Caller(signing: Signing, endpoint: string | undefined): Ec2Call {
   return async (action, input, signal) => {
     const url = new URL(endpoint ?? (await endpointOf(signing)));
     const form = new URLSearchParams([['Action', action], ['Version', '2016-11-15'], ...parameters(input)]);

@@ -41,7 +41,7 @@ const subjects: readonly Subject[] = [
   { name: 'was-part', ports: '53/UDP 80/TCP 9000/SCTP', before: '80/TCP', policy: 'best-effort' },
 ];
 
-interface Circumstances {
+interface Environment {
   readonly how: string;
   readonly isGateOn: boolean;
   /** Fraction of failing calls to the cloud, some of them after execution. */
@@ -50,7 +50,7 @@ interface Circumstances {
   readonly lost: number;
 }
 
-const circumstances: readonly Circumstances[] = [
+const environments: readonly Environment[] = [
   { how: 'all well', isGateOn: true, failures: 0, lost: 0 },
   { how: 'the gate off', isGateOn: false, failures: 0, lost: 0 },
   { how: 'calls to both sides failing', isGateOn: true, failures: 0.2, lost: 0.1 },
@@ -60,14 +60,14 @@ const circumstances: readonly Circumstances[] = [
 /** Every product runs with and without failures; the default product runs with all four combinations. */
 const rows = clouds.flatMap((cloud) =>
   productsOf(cloud, 'today').flatMap(({ name: product }, index) =>
-    circumstances
+    environments
       .filter((_, which) => index === 0 || which === 0 || which === 3)
       .map((around) => ({ cloud, product, around })),
   ),
 );
 
 /** A Service and its load balancer. */
-interface Sight {
+interface Snapshot {
   readonly service: Service;
   readonly balancer: CloudLoadBalancer | undefined;
 }
@@ -94,7 +94,7 @@ const isTrue = ({ status }: Service, type: string): boolean =>
   status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
 /** Whether status and conditions match the plan; false if there is no status yet. */
-function isTold({ service }: Sight, planned: Plan): boolean {
+function isReported({ service }: Snapshot, planned: Plan): boolean {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   const want = planned.ports.map(({ port, protocol, fault }) => `${port}/${protocol} ${fault?.code ?? ''}`);
   const has = (entry?.ports ?? []).map(({ port, protocol, error = '' }) => `${port}/${protocol} ${error}`);
@@ -107,7 +107,7 @@ function isTold({ service }: Sight, planned: Plan): boolean {
 }
 
 /** Compares the status with the resources. */
-function holds({ service, balancer }: Sight, planned: Plan, { name, before }: Subject): void {
+function holds({ service, balancer }: Snapshot, planned: Plan, { name, before }: Subject): void {
   const [entry] = service.status.loadBalancer.ingress ?? [];
   const served = (entry?.ports ?? []).filter(({ error }) => error === undefined);
   const ready = (entry?.portStatuses ?? []).filter((port) => port.ready === true);
@@ -183,7 +183,7 @@ function heldAllAlong(
     );
 }
 
-async function sightOf(cluster: TestCluster, name: string): Promise<Sight> {
+async function sightOf(cluster: TestCluster, name: string): Promise<Snapshot> {
   const service = (await cluster.get(name)) ?? assert.fail(name);
   return { service, balancer: (await cluster.balancers()).find(({ spec }) => spec.service.name === name) };
 }
@@ -224,7 +224,7 @@ for (const { cloud, product, around } of rows) {
       const { name } = subject;
       const planned = planFor((await sightOf(cluster, name)).service, subject, { cloud, product, isGateOn });
       plans.set(name, planned);
-      await until(`${name} is told`, async () => isTold(await sightOf(cluster, name), planned));
+      await until(`${name} is told`, async () => isReported(await sightOf(cluster, name), planned));
       holds(await sightOf(cluster, name), planned, subject);
       const problem = planned.refusal ?? planned.shortfall;
       if (problem === undefined || failures > 0) continue; // Events of an object with many failures are rate limited

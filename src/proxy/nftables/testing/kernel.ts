@@ -16,7 +16,7 @@ export interface Packet {
   priority?: number;
 }
 
-interface Passing extends Packet {
+interface PacketState extends Packet {
   mark: number;
   priority: number;
   isMasqueraded: boolean;
@@ -87,7 +87,7 @@ export class Kernel {
 
   /** Evaluates the first packet of a flow. */
   pass(packet: Packet): Fate {
-    const passing: Passing = {
+    const passing: PacketState = {
       ...packet,
       mark: 0,
       priority: packet.priority ?? 0,
@@ -107,7 +107,7 @@ export class Kernel {
     return { to: `${passing.daddr} ${passing.dport}`, isMasqueraded: passing.isMasqueraded };
   }
 
-  #hook(hook: string, packet: Passing): 'reject' | 'drop' | undefined {
+  #hook(hook: string, packet: PacketState): 'reject' | 'drop' | undefined {
     const rules = this.#now().chains;
     const chains = [...rules.values()]
       .filter((chain) => chain.hook?.hook === hook)
@@ -120,7 +120,7 @@ export class Kernel {
   }
 
   /** Undefined: the chain ended, or returned. */
-  #walk(chain: Chain, packet: Passing, chains: ReadonlyMap<string, Chain>): Verdict | undefined {
+  #walk(chain: Chain, packet: PacketState, chains: ReadonlyMap<string, Chain>): Verdict | undefined {
     for (const rule of chain.rules) {
       const verdict = this.#rule(rule, packet);
       if (verdict === undefined) continue;
@@ -136,7 +136,7 @@ export class Kernel {
   }
 
   /** Undefined: a condition is false, or the rule has no verdict. */
-  #rule(rule: string, packet: Passing): Verdict | undefined {
+  #rule(rule: string, packet: PacketState): Verdict | undefined {
     let rest = rule;
     while (rest !== '') {
       const [statement, after] = this.#statement(rest, packet);
@@ -147,7 +147,7 @@ export class Kernel {
     return undefined;
   }
 
-  #statement(text: string, packet: Passing): readonly [boolean | Verdict, string] {
+  #statement(text: string, packet: PacketState): readonly [boolean | Verdict, string] {
     const take = (pattern: RegExp): RegExpExecArray | null => pattern.exec(text);
     const after = (found: RegExpExecArray): string => text.slice(found[0].length);
     let found: RegExpExecArray | null;
@@ -175,15 +175,15 @@ export class Kernel {
     return this.#lookup(text, packet);
   }
 
-  #lookup(text: string, packet: Passing): readonly [boolean | Verdict, string] {
+  #lookup(text: string, packet: PacketState): readonly [boolean | Verdict, string] {
     const update = /^(update|delete) @([\w-]+) \{ (.*?)(?: timeout \d+s)? : meta priority \}$/.exec(text);
     if (update !== null) {
       const [, verb, set = '', key = ''] = update;
-      const pins = this.#set(set);
+      const entries = this.#set(set);
       const at = this.#key(key, packet).key;
       // An existing entry keeps its value.
-      if (verb === 'delete') pins?.delete(at);
-      else if (pins?.has(at) === false) pins.set(at, String(packet.priority));
+      if (verb === 'delete') entries?.delete(at);
+      else if (entries?.has(at) === false) entries.set(at, String(packet.priority));
       return [true, ''];
     }
     const prefix = /^(dnat to |meta priority set )?/.exec(text)?.[0] ?? '';
@@ -210,7 +210,7 @@ export class Kernel {
   }
 
   /** The values of a concatenation, as a key. */
-  #key(text: string, packet: Passing): { readonly key: string; readonly rest: string } {
+  #key(text: string, packet: PacketState): { readonly key: string; readonly rest: string } {
     const parts: string[] = [];
     let rest = text;
     for (;;) {
@@ -222,7 +222,7 @@ export class Kernel {
     }
   }
 
-  #field(text: string, packet: Passing): readonly [string, string] {
+  #field(text: string, packet: PacketState): readonly [string, string] {
     const draw = /^numgen random mod (\d+)(?: offset (\d+))?/.exec(text);
     if (draw !== null) return [draw[0], String(this.draw(Number(draw[1])) + Number(draw[2] ?? 0))];
     const hash = /^jhash (.*?) mod 0x\w+ seed (0x\w+)/.exec(text);

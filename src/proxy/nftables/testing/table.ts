@@ -32,7 +32,8 @@ export class Table {
   /** A copy for reading; sets that packets write are copied, others are shared. */
   view(): Table {
     const view = new Table();
-    for (const [name, members] of this.sets) view.sets.set(name, name.startsWith('pins-') ? new Map(members) : members);
+    for (const [name, members] of this.sets)
+      view.sets.set(name, name.startsWith('affinity-') ? new Map(members) : members);
     for (const [name, chain] of this.chains) view.chains.set(name, chain);
     return view;
   }

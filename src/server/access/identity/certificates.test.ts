@@ -23,7 +23,7 @@ interface Answer {
   readonly body: any;
 }
 
-interface Asked {
+interface RequestSettings {
   readonly as?: KeyPair | undefined;
   readonly token?: string;
   readonly agent?: Agent;
@@ -62,7 +62,7 @@ describe('authentication of a connection', () => {
   });
   after(() => stack.disposeAsync());
 
-  const ask = ({ as, token, agent, headers = {} }: Asked = {}): Promise<Answer> =>
+  const ask = ({ as, token, agent, headers = {} }: RequestSettings = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const sent = request(
         `${server.url}${whoami}`,
@@ -84,7 +84,7 @@ describe('authentication of a connection', () => {
       sent.on('error', reject);
       sent.end('{}');
     });
-  const userOf = async (asked: Asked): Promise<unknown> => {
+  const userOf = async (asked: RequestSettings): Promise<unknown> => {
     const { status, body } = await ask(asked);
     return status === 201
       ? body.status.userInfo.username
