@@ -22,6 +22,8 @@ export interface RunningPart extends AsyncDisposable {
   problems(): readonly string[];
   /** The addresses that it listens on for clients. */
   readonly listens?: readonly { readonly address: string; readonly port: number }[];
+  /** The address of its page for people, if it has one. It contains a secret. */
+  readonly pageUrl?: string | undefined;
   /** Rejects if the part fails at run time; its runner then disposes of it and starts it again. */
   readonly failed?: Promise<never>;
 }

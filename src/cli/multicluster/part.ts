@@ -197,9 +197,9 @@ function inUpOptions(
   const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
     id: name,
     connect() {
-      const connect = peers?.get(name);
-      if (connect === undefined) throw new Error(`bug: no client of cluster "${name}"`);
-      return connect();
+      const peer = peers?.get(name);
+      if (peer === undefined) throw new Error(`bug: no client of cluster "${name}"`);
+      return peer.connect();
     },
     policy: { endpointRanges: anywhere },
     vips: new Vips(superclusterCidrs),

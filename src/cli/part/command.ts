@@ -13,13 +13,14 @@ import { version } from '../program.ts';
 import { clusterFlags, findCluster, readClusterAccess, runningAt } from './cluster-access.ts';
 import type { HealthAddress, Part, PartAction } from './part.ts';
 import { runPart } from './run-part.ts';
+import { severalClusterFlags } from './several-clusters.ts';
 
 /** The command that runs a part alone, against any Kubernetes, and its actions. */
 export function partCommand(part: Part): Command {
   const { name, description, examples, actions = {} } = part;
   const flags: readonly Flag[] = [
     ...part.flags,
-    ...clusterFlags,
+    ...(part.isForSeveral === true ? severalClusterFlags : clusterFlags),
     ...(typeof part.health === 'number' ? healthFlags(part.health) : []),
     ...logFlags('info'),
   ];

@@ -53,6 +53,9 @@ export function startInstance({ name, start, transport, server, log, peers, serv
     get listens() {
       return part.listens ?? [];
     },
+    get pageUrl() {
+      return part.pageUrl;
+    },
     problems,
     registries: () => [own, metrics],
     async [Symbol.asyncDispose]() {

@@ -10,10 +10,18 @@ export type StartPart = (context: StartContext) => RunningPart;
 
 /** What the command line passes to a part. */
 export interface StartContext extends PartContext {
-  /** Clients of all clusters of `fairlead up`, by name, for a part that runs once for all; absent when it runs alone. */
-  readonly peers?: ReadonlyMap<string, () => Client>;
+  /** All clusters, by name, for a part that runs once for several. */
+  readonly peers?: ReadonlyMap<string, Peer>;
   /** A certificate for loopback that a server of this part may use in `fairlead up`, and its CA, as PEM. */
   readonly serving?: () => { readonly cert: string; readonly key: string; readonly ca: string };
+}
+
+/** One of several clusters, and the way to it. */
+export interface Peer {
+  /** URL of its API server. */
+  readonly server: string;
+  /** A client with the rights of the part. */
+  readonly connect: () => Client;
 }
 
 /** Imports a part's code, the slowest step of its start; others run meanwhile. */
@@ -37,6 +45,8 @@ export interface Part {
   readonly actions?: Readonly<Record<string, PartAction>>;
   /** Runs once, at the first cluster of `fairlead up`; left out: it runs in each cluster. */
   readonly isOneForAll?: boolean;
+  /** Alone it runs for all clusters that `--context` and `--kubeconfig` select, as its `peers`. */
+  readonly isForSeveral?: boolean;
   /** Reads the section of the configuration file of `fairlead up`, for one of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
   /** The flags that make the actions show what the part does in a cluster of `fairlead up`. */
@@ -85,6 +95,8 @@ export interface UpCluster {
   readonly settings?: Settings;
   /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
+  /** The ports of the dashboard, of which the first free one is used. */
+  readonly dashboardPorts?: readonly number[];
   /** The range of its supercluster IPs. */
   readonly superclusterCidrs?: readonly string[];
   /** All clusters of this `up`, this one among them, in the order they were given. */

@@ -13,7 +13,9 @@ import { partCluster, readClusterAccess } from './cluster-access.ts';
 import { countProbes, serveHealth } from './health-server.ts';
 import { printMetrics, startInstance } from './instance.ts';
 import { followConfigFile } from './config-reloader.ts';
-import type { HealthAddress, Part } from './part.ts';
+import type { HealthAddress, Part, Peer } from './part.ts';
+import type { SelectedCluster } from './several-clusters.ts';
+import { clientOf, selectClusters } from './several-clusters.ts';
 
 export interface RunPartOptions {
   readonly part: Part;
@@ -38,10 +40,8 @@ export async function runPart(options: RunPartOptions): Promise<number> {
   using _memory = returnMemoryWhenIdle();
   using config = followConfigFile({ path: options.configFile, first: settings, read: options.reread, log });
   const load = part.alone(settings, config.changes);
-  const [access, start] = await Promise.all([
-    readClusterAccess(partCluster(settings, process.env), process.env),
-    load(),
-  ]);
+  const [clusters, start] = await Promise.all([clustersOf(part, settings), load()]);
+  const [{ access }] = clusters;
   const processMetrics = new Registry();
   collectDefaultMetrics({ register: processMetrics });
   const server = access.server;
@@ -66,19 +66,36 @@ export async function runPart(options: RunPartOptions): Promise<number> {
       transport: retrying(overHttps(access, { userAgent: `fairlead-${part.name}/${version}` })),
       server,
       log,
+      ...(part.isForSeveral === true ? { peers: peersOf(clusters) } : {}),
     }),
   );
   const stopped = fired(stop.requested);
   streams.out(`fairlead ${version} ${part.name}
-  cluster  ${server} (context ${access.context})
-${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
+${clusters.map((cluster) => `  cluster  ${cluster.access.server} (context ${cluster.access.context})\n`).join('')}${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
   wasReady = isReady;
+  if (isReady && instance.pageUrl !== undefined) streams.out(`  map ${instance.pageUrl}\n`);
   if (isReady) streams.out(`ready in ${printTime(performance.now())}\n`);
   await stopped;
   isStopping = true;
   return 0;
 }
+
+type Clusters = readonly [SelectedCluster, ...SelectedCluster[]];
+
+/** The cluster of the flags, or all of them for a part that runs for several. */
+async function clustersOf(part: Part, settings: Settings): Promise<Clusters> {
+  const found = partCluster(settings, process.env);
+  const [first, ...others] = part.isForSeveral === true ? await selectClusters(settings, found, process.env) : [];
+  if (first !== undefined) return [first, ...others];
+  const access = await readClusterAccess(found, process.env);
+  return [{ name: access.context, access }];
+}
+
+const peersOf = (clusters: Clusters): ReadonlyMap<string, Peer> =>
+  new Map(
+    clusters.map((cluster) => [cluster.name, { server: cluster.access.server, connect: () => clientOf(cluster) }]),
+  );
 
 /** Resolves when the signal has fired. */
 async function fired(signal: AbortSignal): Promise<void> {

@@ -81,6 +81,9 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
     get listens() {
       return current?.listens ?? [];
     },
+    get pageUrl() {
+      return current?.pageUrl;
+    },
     get restarts() {
       return restarts;
     },

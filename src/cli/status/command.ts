@@ -1,11 +1,11 @@
 import type { Overview } from '../../dashboard/view/overview.ts';
-import { clientOf, selectClusters, severalClusterFlags } from '../dashboard/clusters.ts';
 import type { Command } from '../command.ts';
 import { outputFlag, readFlag } from '../options/flags.ts';
 import { parseDuration } from '../options/values.ts';
 import { columns } from '../../api/text.ts';
 import { rendered } from '../output.ts';
 import { findCluster } from '../part/cluster-access.ts';
+import { clientOf, selectClusters, severalClusterFlags } from '../part/several-clusters.ts';
 
 /** `fairlead status`: the overview of the map, in the terminal. */
 export const command: Command = {

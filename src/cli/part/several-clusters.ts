@@ -5,9 +5,9 @@ import { contextNames } from '../../client/kubeconfig.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped } from '../options/flags.ts';
-import type { FoundCluster } from '../part/cluster-access.ts';
-import { clusterFlags, readClusterAccess } from '../part/cluster-access.ts';
 import { version } from '../program.ts';
+import type { FoundCluster } from './cluster-access.ts';
+import { clusterFlags, readClusterAccess } from './cluster-access.ts';
 
 /** The flags that select several clusters. */
 export const severalClusterFlags: readonly Flag[] = grouped(
