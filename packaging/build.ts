@@ -1,11 +1,13 @@
 // Writes the JavaScript of the published package to dist/: Node runs no TypeScript below node_modules.
 import { execFile } from 'node:child_process';
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 import type { Plugin } from 'esbuild';
 import { build } from 'esbuild';
+
+import { buildPage } from '../src/dashboard/http/build-page.ts';
 
 const root = dirname(import.meta.dirname);
 const source = join(root, 'src');
@@ -73,3 +75,8 @@ await bundle(entryPoints, false);
 // The programs are known once everything was read; they share chunks with each other and with the entry points.
 await bundle({ ...entryPoints, ...Object.fromEntries(programs) });
 await declare();
+const page = join(output, 'page');
+await mkdir(page);
+for (const [name, content] of await buildPage(join(source, 'dashboard', 'page', 'main.tsx'))) {
+  await writeFile(join(page, name), content);
+}

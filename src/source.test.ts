@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  dashboard: { view: [], server: ['view'], page: ['view'] },
+  dashboard: { view: [], server: ['view'], page: ['view'], http: ['server', 'view'] },
   dns: {
     records: [],
     message: [],
@@ -49,7 +49,7 @@ interface SourceFile {
   readonly imports: readonly string[];
 }
 
-const files: readonly SourceFile[] = globSync('**/*.ts', { cwd: `${root}/src` })
+const files: readonly SourceFile[] = globSync('**/*.{ts,tsx}', { cwd: `${root}/src` })
   .map((path) => path.replaceAll('\\', '/'))
   .toSorted()
   .map((path) => ({ path, imports: importsIn(readFileSync(`${root}/src/${path}`, 'utf8'), path) }));
@@ -174,7 +174,7 @@ const exportedForTests: Readonly<Record<string, string>> = {
 
 test('every exported value is imported, and used by other code than tests', () => {
   const sources = ['src', 'test', 'bench'].flatMap((folder) =>
-    globSync(`${folder}/**/*.ts`, { cwd: root }).map((path) => ({
+    globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }).map((path) => ({
       path: path.replaceAll('\\', '/'),
       text: readFileSync(`${root}/${path}`, 'utf8'),
     })),

@@ -41,6 +41,10 @@ export const parts = {
     isOnlyConfigured: true,
     load: async () => (await import('./publisher/part.ts')).part,
   },
+  dashboard: {
+    summary: 'serve the map: a live page of clusters and Services',
+    load: async () => (await import('./dashboard/part.ts')).part,
+  },
 } as const satisfies Readonly<Record<string, PartEntry>>;
 
 /** A part of a cluster; the server is always one. */

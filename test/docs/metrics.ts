@@ -22,6 +22,7 @@ const groups: readonly (readonly [heading: string, start: RegExp])[] = [
   ['Multi-cluster controller', /^fairlead_multicluster_/],
   ['Reaper', /^fairlead_reaper_/],
   ['Publisher', /^(?:external_dns|fairlead_publisher)_/],
+  ['Dashboard', /^fairlead_dashboard_/],
   ['Every component', /^(?:fairlead_part|fairlead_uncaught|fairlead_log|rest_client|workqueue|leader_election)_/],
   ['Other', /^/],
 ];

@@ -9,7 +9,7 @@ import { parseWords } from './transcript.ts';
 
 /** The commands that run until they are stopped; their actions end by themselves. */
 const longRunning =
-  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper|publisher)(?! (?:query|import-corefile|routes|cleanup|orphans|plan)\b)(?!.*--help)/;
+  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper|publisher|dashboard)(?! (?:query|import-corefile|routes|cleanup|orphans|plan)\b)(?!.*--help)/;
 
 /**
  * A checkout of the repository in which the commands of one page are run, in a network namespace, by a user without

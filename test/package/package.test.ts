@@ -72,6 +72,16 @@ describe('the npm package', () => {
       const dig = await run('dig', [`@${address}`, '-p', port, '+short', 'shop.demo.svc.cluster.local']);
       const curl = await run('curl', ['--silent', `http://${dig.out.trim()}:8080/`]);
       assert.match(curl.out, /^shop-\d of test/);
+      const [map = ''] = /(?<=map )\S+/.exec(up.printed) ?? [];
+      const page = await run('curl', [
+        '--silent',
+        '--output',
+        '/dev/null',
+        '--write-out',
+        '%{http_code}',
+        new URL('/page.js', map).href,
+      ]);
+      assert.equal(page.out, '200');
     });
   }
 

@@ -7,7 +7,7 @@ import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
-import type { StartPart, UpCluster } from '../part/part.ts';
+import type { Peer, StartPart, UpCluster } from '../part/part.ts';
 import type { Settings } from '../options/flags.ts';
 import type { PartEntry, PartName } from '../parts.ts';
 import { parts as registered } from '../parts.ts';
@@ -111,11 +111,18 @@ export class ClusterParts {
     return registries.length === 0 ? '' : `\n${await printMetrics(registries)}`;
   }
 
-  #peersFor(part: string): ReadonlyMap<string, () => Client> {
+  /** The address of the dashboard, if it runs. */
+  dashboard(): string | undefined {
+    return [...this.#instances.values()].flat().find(({ pageUrl }) => pageUrl !== undefined)?.pageUrl;
+  }
+
+  #peersFor(part: string): ReadonlyMap<string, Peer> {
     const fieldManager = `fairlead-${part}`;
-    return new Map(
-      Array.from(this.#servers, ([name, server]) => [name, () => new Client(connect(server, part), { fieldManager })]),
-    );
+    const peerOf = (server: RunningServer): Peer => ({
+      server: server.url,
+      connect: () => new Client(connect(server, part), { fieldManager }),
+    });
+    return new Map(Array.from(this.#servers, ([name, server]) => [name, peerOf(server)]));
   }
 
   #of(cluster: string): readonly Instance[] {

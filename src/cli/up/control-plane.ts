@@ -217,8 +217,14 @@ const stateOf = (servers: readonly RunningServer[], parts: ClusterParts, zones: 
       parts: parts.states(cluster.name),
     };
   }),
+  ...dashboardOf(parts),
   pid: process.pid,
 });
+
+function dashboardOf(parts: ClusterParts): Pick<State, 'dashboard'> {
+  const dashboard = parts.dashboard();
+  return dashboard === undefined ? {} : { dashboard };
+}
 
 /** The zones of the DNS servers. */
 const zonesOf = (settings: Settings = new Map()): readonly string[] =>

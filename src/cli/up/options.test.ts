@@ -97,7 +97,7 @@ describe('up options', () => {
     { given: { proxy: ['ipvs'] }, want: /for "--proxy" flag: expected userspace, nftables or none$/ },
     { given: { parts: ['server,bgp'] }, want: /for "--parts" flag: unknown part "bgp": the parts are server, / },
     { given: { parts: ['dns'] }, want: /for "--parts" flag: "server" is missing: the other parts need it$/ },
-    { given: { 'port-base': ['65500'] }, want: /for "--port-base" flag: ports up to 65664 would be needed/ },
+    { given: { 'port-base': ['65500'] }, want: /for "--port-base" flag: ports up to 65700 would be needed/ },
     {
       given: { 'feature-gates': ['Unheard=true'] },
       want: /^invalid argument "Unheard=true" for "--feature-gates" flag: unrecognized feature gate: Unheard$/,

@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly advertise?: string;
   /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
+  /** The ports of the dashboard, of which the first free one is used. */
+  readonly dashboardPorts?: readonly number[];
   readonly serviceCidrs: readonly string[];
   /** The range of its supercluster IPs, if it is in a set. */
   readonly superclusterCidrs?: readonly string[];
@@ -172,6 +174,7 @@ function clusterOptions(names: readonly string[], settings: Settings): readonly 
     etcdPrefix: `${etcdPrefix.replace(/\/$/, '')}/${name}`,
     listen: { host, port: ports.api(index) },
     dns: { address: host, port: ports.dns(index) },
+    dashboardPorts: ports.dashboard,
     serviceCidrs: ranges.get(name) ?? [defaultRanges(index).services],
     superclusterCidrs: [defaultRanges(index).supercluster],
     loopbackEndpoints: loopbackEndpoints(names.length),
@@ -222,17 +225,30 @@ function parseParts(text: string): ReadonlySet<PartName> {
 interface PortPlan {
   api(cluster: number): number;
   dns(cluster: number): number;
+  /** The first free one is used. */
+  readonly dashboard: readonly number[];
 }
 
-const defaultPorts: PortPlan = { api: (cluster) => 6443 + cluster, dns: (cluster) => 1053 + cluster };
-const dnsOffset = 100;
+const defaultPorts: PortPlan = {
+  api: (cluster) => 6443 + cluster,
+  dns: (cluster) => 1053 + cluster,
+  dashboard: Array.from({ length: 20 }, (_, index) => 8080 + index),
+};
+const [dnsOffset, dashboardOffset] = [100, 200];
 
-/** Reads `--port-base N`: API servers listen on N and up, DNS servers on N+100 and up; 0 for any free port. */
+/**
+ * Reads `--port-base N`: API servers listen on N and up, DNS servers on N+100 and up, the dashboard on N+200; 0 for any free
+ * port.
+ */
 function parsePortBase(text: string): PortPlan {
   const base = parsePort(text);
-  if (base === 0) return { api: () => 0, dns: () => 0 };
-  const last = base + dnsOffset + maxClusters;
+  if (base === 0) return { api: () => 0, dns: () => 0, dashboard: [0] };
+  const last = base + dashboardOffset;
   if (last > 65535)
-    throw new UsageError(`ports up to ${last} would be needed: expected at most ${65535 - dnsOffset - maxClusters}`);
-  return { api: (cluster) => base + cluster, dns: (cluster) => base + dnsOffset + cluster };
+    throw new UsageError(`ports up to ${last} would be needed: expected at most ${65535 - dashboardOffset}`);
+  return {
+    api: (cluster) => base + cluster,
+    dns: (cluster) => base + dnsOffset + cluster,
+    dashboard: [base + dashboardOffset],
+  };
 }

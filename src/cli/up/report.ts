@@ -26,6 +26,7 @@ export function readyReport(state: State, { version, kubeconfig, readyMs, hasCol
     ...state.clusters.flatMap(({ name, parts }) =>
       parts.flatMap((part) => part.problems.map((problem) => `  ${part.name} of ${name} is not ready: ${problem}`)),
     ),
+    ...(state.dashboard === undefined ? [] : [`  map ${state.dashboard}`]),
     `  export KUBECONFIG=${inShell(kubeconfig)}`,
     '',
   ].join('\n');

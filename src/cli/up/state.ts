@@ -4,6 +4,8 @@ import type { DataDirectory } from './data-directory.ts';
 /** The content of `state.json`, for other programs. */
 export interface State {
   readonly clusters: readonly ClusterState[];
+  /** The address of the dashboard, with the secret that signs in. Absent while none runs. */
+  readonly dashboard?: string;
   readonly pid: number;
 }
 

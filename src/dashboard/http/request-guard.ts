@@ -1,0 +1,43 @@
+// Rejects requests that pages of other origins can cause: DNS rebinding, and requests of other sites that carry our cookie.
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The parts of a request that decide. */
+export interface GuardedRequest {
+  readonly method: string;
+  /** Whether it is for data; the page itself is public. */
+  readonly isForData: boolean;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** An HTTP status and its reason. */
+export interface Rejection {
+  readonly status: 403 | 421;
+  readonly text: string;
+}
+
+/**
+ * Why a request is rejected; undefined: it is not. `hosts` are the allowed values of `Host`, with the port. Browsers send
+ * `Origin` with every POST, and `Sec-Fetch-Site` with every request.
+ */
+export function rejectionOf(
+  { method, isForData, headers }: GuardedRequest,
+  hosts: ReadonlySet<string>,
+): Rejection | undefined {
+  const host = (headers.host ?? '').toLowerCase();
+  if (!hosts.has(host)) {
+    return {
+      status: 421,
+      text: `the dashboard is not served at ${JSON.stringify(host.slice(0, 200))}: pass --host NAME`,
+    };
+  }
+  const isWrite = method !== 'GET' && method !== 'HEAD';
+  if (!isForData && !isWrite) return undefined;
+  const { origin } = headers;
+  const site = headers['sec-fetch-site'];
+  const isOwnOrigin = origin === `http://${host}` || origin === `https://${host}`;
+  const isForeign = origin === undefined ? isWrite : !isOwnOrigin;
+  // `none`: a person typed the address.
+  const isCrossSite = site !== undefined && site !== 'same-origin' && (isWrite || site !== 'none');
+  if (isForeign || isCrossSite) return { status: 403, text: 'requests of other origins are rejected' };
+  return undefined;
+}

@@ -1,0 +1,130 @@
+// The frame of all pages: navigation, the state of the connection, and the page of the route.
+import type { ReadonlySignal } from '@preact/signals';
+import type { ComponentChild } from 'preact';
+import type { Route } from '../view/route.ts';
+import { linkTo } from '../view/route.ts';
+import type { IconName } from './glyphs.tsx';
+import { Icon } from './glyphs.tsx';
+import { OverviewPage } from './overview-page.tsx';
+import type { Store } from './store.ts';
+import type { RowFeed, StreamState } from './stream.ts';
+import type { Theme } from './theme.ts';
+
+export interface AppProps {
+  readonly store: Store;
+  readonly feed: RowFeed;
+  readonly route: ReadonlySignal<Route>;
+  readonly theme: Theme;
+}
+
+const pages: readonly (readonly [Route['page'] & IconName, string])[] = [['overview', 'Overview']];
+
+export function App(props: AppProps) {
+  const { feed, route, theme } = props;
+  const current = route.value;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="bar">
+        <a class="brand" href={linkTo({ page: 'overview' })}>
+          <img src="/icon.svg" alt="" width="26" height="26" />
+          <span>Fairlead</span>
+        </a>
+        <nav aria-label="Pages">
+          {pages.map(([page, title]) => (
+            <a key={page} href={linkTo({ page })} {...(current.page === page ? { 'aria-current': 'page' } : {})}>
+              <Icon name={page} />
+              <span>{title}</span>
+            </a>
+          ))}
+        </nav>
+        <div class="bar-end">
+          <ConnectionState state={feed.state.value} />
+          <button
+            class="quiet"
+            type="button"
+            onClick={theme.next}
+            title="Theme"
+            aria-label={`Theme: ${theme.name.value}`}
+          >
+            <Icon name={theme.name.value} />
+          </button>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Notice feed={feed} />
+        {feed.state.value === 'signed out' ? <SignedOut /> : <Content {...props} />}
+      </main>
+    </div>
+  );
+}
+
+function Content({ store }: AppProps): ComponentChild {
+  const arriving = store.arriving.value;
+  if (arriving !== undefined && store.rows.size === 0) {
+    return (
+      <p class="loading" role="status">
+        {arriving === 0 ? 'Connecting…' : `Reading… ${arriving} rows`}
+      </p>
+    );
+  }
+  return <OverviewPage store={store} />;
+}
+
+const stateWords: Readonly<Record<StreamState, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'connection lost',
+  hidden: 'paused',
+  replaced: 'paused',
+  'signed out': 'signed out',
+};
+
+function ConnectionState({ state }: { readonly state: StreamState }) {
+  return (
+    <span class={`connection connection-${state.replace(' ', '-')}`} role="status">
+      <span class="pulse" aria-hidden="true" />
+      {stateWords[state]}
+    </span>
+  );
+}
+
+/** What a person must know about the connection before they trust what they see. */
+function Notice({ feed }: { readonly feed: RowFeed }) {
+  switch (feed.state.value) {
+    case 'lost':
+      return (
+        <p class="notice">
+          The dashboard does not answer. What you see is the last known state; it is being tried again.
+        </p>
+      );
+    case 'replaced':
+      return (
+        <p class="notice">
+          This page is paused, because it is open in many windows of this browser.{' '}
+          <button type="button" onClick={() => feed.open()}>
+            Continue here
+          </button>
+        </p>
+      );
+    case 'connecting':
+    case 'live':
+    case 'hidden':
+    case 'signed out':
+      return null;
+  }
+}
+
+function SignedOut() {
+  return (
+    <section class="card sign-in">
+      <h1>Sign in</h1>
+      <p>
+        Open the address that <code>fairlead up</code> or <code>fairlead dashboard</code> printed at its start: it
+        contains the secret that signs this browser in. An address of an earlier start is no longer valid.
+      </p>
+    </section>
+  );
+}
