@@ -267,6 +267,40 @@ test('Node is new enough to run the source', () => {
   );
 });
 
+/** Whether a range such as `^20.19.0 || >=22.12.0` contains a version. */
+function contains(range: string, [major, minor]: readonly [number, number]): boolean {
+  return range.split('||').some((alternative) => {
+    const [, operator, least, minorText] = /^\s*(>=|\^)?\s*(\d+)(?:\.(\d+))?/.exec(alternative) ?? [];
+    if (Number(least) === major) return Number(minorText ?? 0) <= minor;
+    return operator === '>=' && Number(least) < major;
+  });
+}
+
+test('npm installs all packages without a warning, on the oldest Node of engines too', () => {
+  const read = (name: string): unknown => JSON.parse(readFileSync(`${root}/${name}`, 'utf8'));
+  // Casts where bytes become objects: files that npm and this repository write.
+  const { engines, allowScripts } = read('package.json') as {
+    readonly engines: { readonly node: string };
+    readonly allowScripts: Readonly<Record<string, boolean>>;
+  };
+  const { packages } = read('package-lock.json') as {
+    readonly packages: Readonly<Record<string, { engines?: { node?: string }; hasInstallScript?: boolean }>>;
+  };
+  const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(engines.node)?.map(Number) ?? [];
+  assert.equal(contains('>=22', [20, 19]), false);
+  assert.deepEqual(
+    Object.entries(packages).filter(([, { engines: { node } = {} }]) => !contains(node ?? '>=0', [major, minor])),
+    [],
+    'these packages need a newer Node: npm warns with EBADENGINE',
+  );
+  const withScripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  assert.deepEqual(
+    withScripts.map(([path]) => path.replace(/^.*node_modules\//, '')).filter((name) => allowScripts[name] !== false),
+    [],
+    'npm warns of install scripts that allowScripts does not decide about',
+  );
+});
+
 test('every requirement that a test names is in docs/reference/requirements.md', () => {
   const page = readFileSync(`${root}/docs/reference/requirements.md`, 'utf8');
   const known = new Set(page.match(/(?<=^\| )(?:SRV|NAME|LB|EXT|MCS)-\d+(?= \|)/gm));
