@@ -33,6 +33,11 @@ export class DataDirectoryError extends Error {
   readonly code = 'STORE_DATA_DIRECTORY';
 }
 
+/** The prefix in etcd belongs to another cluster or program, is of a newer format, or incomplete. Nothing was written. */
+export class EtcdPrefixError extends Error {
+  readonly code = 'STORE_ETCD_PREFIX';
+}
+
 /** A backup cannot be used: truncated, damaged, of a newer format, or another file. */
 export class BackupError extends Error {
   readonly code = 'STORE_BACKUP';

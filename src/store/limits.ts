@@ -8,6 +8,9 @@ export interface StoreLimits {
   readonly quotaBytes?: number | undefined;
 }
 
+/** The maximum number of keys in one commit: what fits into a transaction of etcd, beside the keys of the store itself. */
+export const maxWrites = 125;
+
 /** etcd's `--max-request-bytes`. */
 export const defaultMaxValueBytes = 1.5 * 1024 * 1024;
 

@@ -111,7 +111,7 @@ export interface Store extends AsyncDisposable {
   sync(): Promise<void> | undefined;
 
   /**
-   * Writes up to 128 keys atomically, each once. Resolves when the commit is durable and visible to reads and watches.
+   * Writes up to `maxWrites` keys atomically, each once. Resolves when the commit is durable and visible to reads and watches.
    * Rejects if the store cannot write (a full disk, closed), or with a `ValueTooLargeError` or `QuotaExceededError`. Then
    * nothing was written. Deletions and writes that shrink a value always fit. Rejects with an `UnknownOutcomeError` if a
    * shared store did not answer in time.

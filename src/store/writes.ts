@@ -1,10 +1,8 @@
 import { InvalidCommitError, QuotaExceededError, ValueTooLargeError } from './errors.ts';
 import { bytesOf } from './history.ts';
+import { maxWrites } from './limits.ts';
 import type { Change, Commit, DamagedRecord, Entry, Range, RangeOptions, Write } from './store.ts';
 import type { Tree } from './tree.ts';
-
-/** The maximum number of keys per commit, as in etcd. */
-const maxWrites = 128;
 
 /** Throws an `InvalidCommitError` for too many or duplicate keys. */
 export function checkWrites(writes: readonly Write[]): void {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { etcdRevisionOf } from '../../src/store/etcd/values.ts';
+import { batched, Revisions } from '../../src/store/etcd/revisions.ts';
 import type { Answer } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
 import { unlessInstalled } from '../harness/needs.ts';
@@ -141,9 +141,8 @@ suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
     );
     const revisions = answers.map(({ body }) => Number(body.metadata.resourceVersion)).toSorted((a, b) => a - b);
     assert.equal(new Set(revisions).size, revisions.length);
-    const shared = revisions.filter(
-      (each, index) => etcdRevisionOf(each) === etcdRevisionOf(revisions[index + 1] ?? 0),
-    );
+    const ofEtcd = new Revisions(batched);
+    const shared = revisions.filter((each, index) => ofEtcd.etcdOf(each) === ofEtcd.etcdOf(revisions[index + 1] ?? 0));
     assert.ok(shared.length > 0, 'some events have a revision of etcd in common');
     const last = revisions.at(-1) ?? 0;
     for (const from of shared) {

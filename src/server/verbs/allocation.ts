@@ -5,6 +5,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
+import { maxWrites } from '../../store/limits.ts';
 import type { Write } from '../../store/store.ts';
 import type { Plan, PlanOptions } from '../allocate/service-allocator.ts';
 import type { ServerContext } from '../context.ts';
@@ -84,9 +85,6 @@ const nothing = (object: ApiObject): Allocation => ({
   settle: () => undefined,
   conflictFor: () => 'retry',
 });
-
-/** The maximum number of keys in one commit. */
-const maxWrites = 128;
 
 /** The object, its claims, and one more: the status of a quota, or the Endpoints that are deleted with a Service. */
 const maxClaims = maxWrites - 2;

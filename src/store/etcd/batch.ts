@@ -5,7 +5,8 @@ import type { Keys } from './keys.ts';
 import type { Compare, Operation, TxnRequest } from './messages.ts';
 import { bytesOfText } from './messages.ts';
 import { markerName } from './mirror.ts';
-import { encodeValue, etcdRevisionOf } from './values.ts';
+import type { Revisions } from './revisions.ts';
+import { encodeValue } from './values.ts';
 
 /** A commit that waits for etcd. */
 export interface Queued {
@@ -20,9 +21,6 @@ const maxOperations = 128;
 const maxCommits = 60;
 /** Below etcd's `--max-request-bytes`, with room for the encoding. */
 const maxBytes = 1_300_000;
-
-/** Whether a commit is too large to be nested beside the fence. */
-export const isLarge = ({ writes }: Queued): boolean => operationsOf(writes) > maxOperations - 2;
 
 const operationsOf = (writes: readonly Write[]): number => writes.length + 1; // perhaps with a marker
 
@@ -59,13 +57,19 @@ export function takeBatch<T extends Queued>(queue: T[]): T[] {
 }
 
 /** The nested transaction of a commit at a position of its batch. */
-export function nestedOf({ writes, leases }: Queued, position: number, keys: Keys): TxnRequest {
+export function nestedOf(
+  { writes, leases }: Queued,
+  position: number,
+  { keys, revisions }: { readonly keys: Keys; readonly revisions: Revisions },
+): TxnRequest {
   const compare: Compare[] = [];
   const puts: Operation[] = [];
   const deletes: Operation[] = [];
   for (const { key, value, expect, isCheck, ttlSeconds } of writes) {
     const etcdKey = keys.toEtcd(key);
-    if (expect !== undefined) compare.push({ key: etcdKey, modRevision: etcdRevisionOf(expect) });
+    if (expect !== undefined) {
+      compare.push({ key: etcdKey, modRevision: expect === 0 ? 0 : revisions.etcdOf(expect) });
+    }
     if (isCheck === true) continue;
     if (value === undefined) {
       deletes.push({ type: 'delete', key: etcdKey });

@@ -9,6 +9,10 @@ import { changesOf, checkQuota, checkSizes, checkWrites, rangeOf } from '../writ
 import type { EtcdAddress } from './client.ts';
 import { EtcdClient, unavailable } from './client.ts';
 import { Compaction, compactedRevision } from './compaction.ts';
+import type { ConnectOptions } from './connect.ts';
+import { connect, retryMs } from './connect.ts';
+import type { Epoch } from './epoch.ts';
+import { raiseRevisions, readEpoch, requireComplete } from './epoch.ts';
 import { failureOf, reasonOf } from './failures.ts';
 import { Feed } from './feed.ts';
 import { Keys } from './keys.ts';
@@ -16,24 +20,18 @@ import { Session, SharedLeases } from './leases.ts';
 import type { KeyValue } from './messages.ts';
 import { range, status } from './messages.ts';
 import { Mirror } from './mirror.ts';
+import { Revisions } from './revisions.ts';
 import type { ClusterOwner } from './owner.ts';
 import { claimPrefix } from './owner.ts';
-import { etcdRevisionOf } from './values.ts';
 import { certainConflict, stateOf, Writer } from './writer.ts';
 
-export interface EtcdStoreOptions extends EtcdAddress, StoreLimits {
+export interface EtcdStoreOptions extends EtcdAddress, ConnectOptions, StoreLimits {
   /** kube-apiserver's `--etcd-prefix`; default `/registry`. */
   readonly prefix?: string | undefined;
   /** The cluster that the prefix must belong to; undefined: any. */
   readonly owner?: ClusterOwner | undefined;
-  /** How long the first connection is tried; default one minute. */
-  readonly timeoutMs?: number | undefined;
   /** The age of history that etcd keeps; default five minutes, 0: never compact. */
   readonly keepMs?: number | undefined;
-  /** False where a kube-apiserver uses the same prefix: each commit then has a revision of etcd of its own. */
-  readonly isBatching?: boolean | undefined;
-  /** Receives messages for the operator. */
-  readonly onNotice?: (message: string, keys: Readonly<Record<string, unknown>>) => void;
 }
 
 /** The maximum number of commits that wait for etcd; more are rejected for the client to retry. */
@@ -52,45 +50,11 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   const store = new EtcdStore(client, options);
   try {
     await connect(client, options);
-    if (options.owner !== undefined)
-      await claimPrefix(client, new Keys(options.prefix ?? defaultPrefix), options.owner);
     await store.open();
     return store;
   } catch (error) {
     await store.close();
     throw error;
-  }
-}
-
-/** kube-apiserver's default of `--etcd-prefix`. */
-export const defaultPrefix = '/registry';
-
-const retryMs = { first: 250, longest: 5000 };
-
-/** Waits until a member answers. */
-async function connect(
-  client: EtcdClient,
-  { timeoutMs = 60_000, onNotice = () => undefined }: EtcdStoreOptions,
-): Promise<void> {
-  const giveUp = performance.now() + timeoutMs;
-  for (let pause = retryMs.first; ; pause = Math.min(2 * pause, retryMs.longest)) {
-    const { url } = client;
-    try {
-      await client.attempt(range, { key: '/', limit: 1, isCountOnly: true });
-      return;
-    } catch (error) {
-      const failure = failureOf(error);
-      const isFinal = failure !== 'not applied' && failure !== 'unknown' && failure !== 'overloaded';
-      const left = giveUp - performance.now();
-      if (isFinal || left <= 0) {
-        throw new StoreUnavailableError(`cannot use etcd ${client.endpoints.join(',')}: ${reasonOf(error)}`, {
-          cause: error,
-        });
-      }
-      onNotice('cannot reach etcd, retrying', { endpoint: url, reason: reasonOf(error) });
-      if (url === client.url) client.rotate();
-      await sleep(Math.min(pause, left));
-    }
   }
 }
 
@@ -122,6 +86,8 @@ class EtcdStore implements Store {
   #syncing: Promise<void> | undefined;
   #nextSync: Promise<void> | undefined;
   #reloading: Promise<void> | undefined;
+  /** Whether the loaded state, or the one that is being loaded, is outdated for good. */
+  #isLost = false;
   #closed: Promise<void> | undefined;
 
   constructor(client: EtcdClient, options: EtcdStoreOptions) {
@@ -129,19 +95,20 @@ class EtcdStore implements Store {
     this.#options = options;
     this.#maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.#quotaBytes = options.quotaBytes ?? effectiveQuota();
-    this.#keys = new Keys(options.prefix ?? defaultPrefix);
+    this.#keys = new Keys(options.prefix);
     this.#mirror = new Mirror(this.#keys);
     this.#session = new Session(client);
     this.#leases = new SharedLeases(client);
     const onLost = (reason: string): void => this.#reload(reason);
-    this.#feed = new Feed({ client, keys: this.#keys, mirror: this.#mirror, onLost });
+    const onBehind = (): void => void this.sync().catch(() => undefined); // the feed reports failures itself
+    this.#feed = new Feed({ client, keys: this.#keys, mirror: this.#mirror, onLost, onBehind });
     this.#writer = new Writer({
       client,
       keys: this.#keys,
       mirror: this.#mirror,
       session: this.#session,
       leases: this.#leases,
-      isBatching: options.isBatching ?? true,
+      onReplaced: () => onLost('the state of the cluster was replaced'),
     });
     this.#stack.use(client);
     this.#stack.use(this.#session);
@@ -190,7 +157,8 @@ class EtcdStore implements Store {
 
   async #commit(writes: readonly Write[]): Promise<Commit> {
     // Another server may have told a client about a newer revision.
-    const isAhead = writes.some(({ expect = 0 }) => etcdRevisionOf(expect) > this.#mirror.reached);
+    const { reached, revisions } = this.#mirror;
+    const isAhead = writes.some(({ expect = 0 }) => revisions.etcdOf(expect) > reached);
     if (isAhead) await this.sync();
     const conflict = certainConflict(writes, this.#mirror);
     if (conflict !== undefined) return conflict;
@@ -344,6 +312,7 @@ class EtcdStore implements Store {
 
   /** Loads the state again, because events are lost. Watches end with a `CompactedError`. */
   #reload(reason: string): void {
+    this.#isLost = true;
     if (this.#closed !== undefined || this.#reloading !== undefined) return;
     this.#options.onNotice?.('loading everything again from etcd', { reason });
     this.#feed.suspend();
@@ -352,9 +321,10 @@ class EtcdStore implements Store {
 
   async #reloadUntilDone(): Promise<void> {
     for (let pause = retryMs.first; this.#closed === undefined; pause = Math.min(2 * pause, retryMs.longest)) {
+      this.#isLost = false;
       try {
         await this.#load();
-        return;
+        if (!this.#isLost) return;
       } catch (error) {
         this.#options.onNotice?.('cannot load from etcd, retrying', { reason: reasonOf(error) });
         await sleep(pause);
@@ -364,15 +334,31 @@ class EtcdStore implements Store {
 
   /** Loads a recent state, and follows the events since, which are the history that clients resume from. */
   async #load(): Promise<void> {
+    const { owner } = this.#options;
+    if (owner !== undefined) await claimPrefix(this.#client, this.#keys, owner);
+    const epoch = await this.#currentEpoch();
     const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
-    const oldest = Math.max(1, header.revision - initialHistory);
+    const oldest = Math.max(1, header.revision - initialHistory, epoch.modRevision);
     const { kvs, revision } = await this.#readAll(oldest).catch(async (error: unknown) => {
       if (failureOf(error) !== 'compacted') throw error;
       return this.#readAll(await compactedRevision(this.#client, this.#keys));
     });
-    this.#mirror.load(kvs, revision);
+    this.#mirror.load({ kvs, revision, epoch });
     this.#feed.start();
     await this.#reach(header.revision);
+  }
+
+  /** The epoch of the prefix. Its revisions are greater than those that this server has had. */
+  async #currentEpoch(): Promise<Epoch> {
+    const epoch = await readEpoch(this.#client, this.#keys);
+    requireComplete(epoch, this.#keys);
+    const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
+    const revisions = new Revisions(epoch);
+    const { revision } = this.#mirror.history;
+    // A kube-apiserver would not raise its revisions.
+    if (!revisions.isBatching || revisions.lastOf(header.revision) >= revision) return epoch;
+    await raiseRevisions(this.#client, this.#keys, { epoch, revision, etcd: header.revision });
+    return this.#currentEpoch();
   }
 
   async #readAll(revision: number): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: number }> {

@@ -2,6 +2,7 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 
 import { setInterval, setTimeout } from '../../machine/timers.ts';
 import type { EtcdClient } from './client.ts';
+import { epochKey } from './epoch.ts';
 import { reasonOf } from './failures.ts';
 import type { Keys } from './keys.ts';
 import type { WatchRequest, WatchResponse } from './messages.ts';
@@ -12,8 +13,10 @@ export interface FeedOptions {
   readonly client: EtcdClient;
   readonly keys: Keys;
   readonly mirror: Mirror;
-  /** Called when the events after the mirror's revision are compacted, or are those of another etcd cluster. */
+  /** Called when the mirror must be loaded again: events are compacted, or the state was replaced. The feed has stopped. */
   readonly onLost: (reason: string) => void;
+  /** Called when a member does not have all events of the mirror: it is late, or etcd was restored from a backup. */
+  readonly onBehind: () => void;
 }
 
 const checkMs = 250;
@@ -26,6 +29,7 @@ const reconnectMs = { first: 50, longest: 1000 };
 /** Feeds a mirror with the events of etcd from one watch; continues on another member when one fails or is silent. */
 export class Feed implements Disposable {
   readonly #options: FeedOptions;
+  readonly #epochKey: string;
   readonly #timer: NodeJS.Timeout;
   #stream: ClientDuplexStream<WatchRequest, WatchResponse> | undefined;
   #clusterId: bigint | undefined;
@@ -41,6 +45,7 @@ export class Feed implements Disposable {
 
   constructor(options: FeedOptions) {
     this.#options = options;
+    this.#epochKey = epochKey(options.keys);
     this.#timer = setInterval(() => this.#check(), checkMs);
   }
 
@@ -103,26 +108,37 @@ export class Feed implements Disposable {
   }
 
   #take(response: WatchResponse): void {
-    const { header, canceled, compactRevision, reason, events, watchId } = response;
-    const { mirror, onLost } = this.#options;
+    const { header, created, canceled, compactRevision, reason, events, watchId } = response;
+    const { mirror, onBehind } = this.#options;
     this.#lastMessage = performance.now();
     if (header.clusterId !== 0n) {
       this.#clusterId ??= header.clusterId;
       if (this.#clusterId !== header.clusterId) {
         this.#clusterId = header.clusterId;
-        onLost('etcd has another cluster ID');
+        this.#lose('etcd has another cluster ID');
         return;
       }
     }
     if (canceled) {
-      if (compactRevision > 0) onLost(`etcd has compacted revision ${compactRevision}`);
+      if (compactRevision > 0) this.#lose(`etcd has compacted revision ${compactRevision}`);
       else this.#reconnect(reason);
       return;
     }
+    if (created && header.revision < mirror.reached) onBehind();
     this.#failures = 0;
     this.#problem = undefined;
+    if (events.some(({ kv }) => kv.key === this.#epochKey && kv.modRevision > mirror.reached)) {
+      this.#lose('the state of the cluster was replaced');
+      return;
+    }
     mirror.apply(events);
     if (watchId === -1n && events.length === 0 && this.#hasExactProgress) mirror.progress(header.revision);
+  }
+
+  /** Stops: later events must not be applied without those that are missing. */
+  #lose(reason: string): void {
+    this.suspend();
+    this.#options.onLost(reason);
   }
 
   #check(): void {

@@ -43,11 +43,16 @@ export class Keys {
   /** The end of the range of all keys of the cluster. */
   readonly end: string;
 
-  /** `prefix` is the value of `--etcd-prefix`. */
-  constructor(prefix: string) {
+  /** `prefix` is the value of `--etcd-prefix`; default: that of kube-apiserver. */
+  constructor(prefix = '/registry') {
     const trimmed = prefix.replace(/^\/|\/$/g, '');
     this.prefix = trimmed === '' ? '/' : `/${trimmed}/`;
     this.end = `${this.prefix.slice(0, -1)}0`;
+  }
+
+  /** The prefix as `--etcd-prefix` names it. */
+  get path(): string {
+    return this.prefix === '/' ? this.prefix : this.prefix.slice(0, -1);
   }
 
   /** The key in etcd of a key of the store, which begins with `/registry/`. */

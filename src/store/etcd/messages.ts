@@ -31,6 +31,7 @@ export interface RangeRequest {
   readonly limit?: number;
   readonly revision?: number;
   readonly isCountOnly?: boolean;
+  readonly isKeysOnly?: boolean;
 }
 
 export interface RangeResponse {
@@ -106,12 +107,13 @@ const encoded = (write: (writer: WireWriter) => void): Buffer => {
   return writer.finish();
 };
 
-function writeRange(writer: WireWriter, { key, end, limit, revision, isCountOnly }: RangeRequest): void {
+function writeRange(writer: WireWriter, { key, end, limit, revision, ...only }: RangeRequest): void {
   writer.string(1, key);
   if (end !== undefined) writer.string(2, end);
   if (limit !== undefined) writer.int(3, limit);
   if (revision !== undefined) writer.int(4, revision);
-  if (isCountOnly === true) writer.int(9, 1);
+  if (only.isKeysOnly === true) writer.int(8, 1);
+  if (only.isCountOnly === true) writer.int(9, 1);
 }
 
 function writeTxn(writer: WireWriter, { compare, success, failure = [] }: TxnRequest): void {

@@ -3,12 +3,22 @@ import { applied, History } from '../history.ts';
 import type { Change, Entry } from '../store.ts';
 import { Tree } from '../tree.ts';
 import { Watchers } from '../watchers.ts';
+import type { Epoch } from './epoch.ts';
+import { firstEpoch } from './epoch.ts';
 import type { Keys } from './keys.ts';
 import type { EtcdEvent, KeyValue } from './messages.ts';
-import { decodeValue, etcdRevisionOf, lastRevisionOf, positions, revisionOf } from './values.ts';
+import { Revisions } from './revisions.ts';
+import { decodeValue } from './values.ts';
 
 /** The name of the keys that mark the position of a commit that only deletes. */
 export const markerName = 'positions';
+
+/** What etcd had at a revision. */
+export interface LoadedState {
+  readonly kvs: readonly KeyValue[];
+  readonly revision: number;
+  readonly epoch: Epoch;
+}
 
 /**
  * The state of etcd in memory, as far as its events have arrived, with a history from which reads and watches continue.
@@ -21,6 +31,8 @@ export class Mirror {
   readonly watchers = new Watchers();
   readonly #keys: Keys;
   readonly #markers: string;
+  #epoch = firstEpoch;
+  #revisions = new Revisions(firstEpoch);
   #history = new History(1);
   /** Keys with a lease: several may expire at one revision. */
   #leased = new Set<string>();
@@ -36,29 +48,42 @@ export class Mirror {
     return this.#history;
   }
 
+  /** The epoch of the state. */
+  get epoch(): Epoch {
+    return this.#epoch;
+  }
+
+  get revisions(): Revisions {
+    return this.#revisions;
+  }
+
   /** All events up to this revision of etcd are applied. */
   get reached(): number {
     return this.#reached;
   }
 
   /** Replaces the state by that at a revision of etcd. Watches end, since the changes before it are not known. */
-  load(kvs: readonly KeyValue[], revision: number): void {
+  load({ kvs, revision, epoch }: LoadedState): void {
+    const revisions = new Revisions(epoch);
+    this.#epoch = epoch;
+    this.#revisions = revisions;
     this.#leased = new Set();
     let tree = Tree.empty<Entry>();
     for (const kv of kvs) {
       if (this.#isOwn(kv.key)) continue;
       const key = this.#keys.fromEtcd(kv.key);
       const { value, position } = decodeValue(kv.value);
-      const created = revisionOf(kv.createRevision, kv.createRevision === kv.modRevision ? position : 0);
-      tree = tree.set({ key, value, revision: revisionOf(kv.modRevision, position), created });
+      const created = revisions.of(kv.createRevision, kv.createRevision === kv.modRevision ? position : 0);
+      tree = tree.set({ key, value, revision: revisions.of(kv.modRevision, position), created });
       if (kv.lease !== 0n) this.#leased.add(key);
     }
-    const compacted = lastRevisionOf(revision);
+    const compacted = revisions.lastOf(revision);
     const before = this.#history.revision;
     this.#history = new History(compacted, tree);
     this.watchers.end(new CompactedError(before, compacted));
-    this.#reached = 0; // may be lower than before, when etcd was restored from a backup
-    this.progress(revision);
+    // Waits for revisions of the state before end, too.
+    this.#resolve(Infinity);
+    this.#reached = revision; // may be lower than before, when etcd was restored from a backup
   }
 
   /** Applies the events of whole revisions. */
@@ -82,18 +107,7 @@ export class Mirror {
     this.#resolve();
   }
 
-  /**
-   * Raises the revision of the history to one that etcd has reached without a change of this cluster, so that clients
-   * resume from a revision that is not compacted.
-   */
-  advance(): void {
-    const revision = lastRevisionOf(this.#reached);
-    if (revision <= this.#history.revision) return;
-    this.#history.append(revision, [], this.#history.current);
-    this.watchers.publish([[]], revision);
-  }
-
-  /** Resolves when all events up to a revision of etcd are applied. */
+  /** Resolves when all events up to a revision of etcd are applied, or when the state was replaced. */
   reach(revision: number): Promise<void> | undefined {
     if (this.#reached >= revision) return undefined;
     return new Promise((resolve) => this.#waiting.add({ revision, resolve }));
@@ -111,9 +125,9 @@ export class Mirror {
     this.#resolve();
   }
 
-  #resolve(): void {
+  #resolve(reached = this.#reached): void {
     for (const waiter of this.#waiting) {
-      if (waiter.revision > this.#reached) continue;
+      if (waiter.revision > reached) continue;
       this.#waiting.delete(waiter);
       waiter.resolve();
     }
@@ -124,27 +138,29 @@ export class Mirror {
   }
 
   #commitsOf(events: readonly EtcdEvent[]): Change[][] {
+    const revisions = this.#revisions;
     const commits: Change[][] = [];
     let [revision, isExpiry, tree] = [0, false, this.#history.current];
     for (const { kv, isDelete } of events) {
-      if (kv.modRevision !== etcdRevisionOf(revision)) [revision, isExpiry] = [revisionOf(kv.modRevision, 0), false];
+      if (kv.modRevision !== revisions.etcdOf(revision))
+        [revision, isExpiry] = [revisions.of(kv.modRevision, 0), false];
       const position = this.#positionOf(kv, isDelete);
       if (position !== undefined) {
-        revision = Math.max(revision, revisionOf(kv.modRevision, position));
+        revision = Math.max(revision, revisions.of(kv.modRevision, position));
         isExpiry = false;
       }
       if (this.#isOwn(kv.key)) continue;
       const key = this.#keys.fromEtcd(kv.key);
       if (isDelete && this.#leased.delete(key)) {
         // Each expired key is a commit of its own.
-        if (isExpiry && (revision + 1) % positions !== 0) revision++;
+        if (isExpiry && revision < revisions.lastOf(kv.modRevision)) revision++;
         isExpiry = true;
       }
       const previous = tree.get(key);
       if (isDelete && previous === undefined) continue;
       if (!isDelete && kv.lease === 0n) this.#leased.delete(key);
       else if (!isDelete) this.#leased.add(key);
-      const entry = isDelete ? undefined : entryOf(key, kv, revision, previous);
+      const entry = isDelete ? undefined : this.#entryOf(key, kv, revision, previous);
       const change: Change = { key, revision, entry, previous };
       tree = applied(tree, [change]);
       const commit = commits.at(-1);
@@ -160,10 +176,10 @@ export class Mirror {
     if (key.startsWith(this.#markers)) return Number(key.slice(this.#markers.length));
     return this.#isOwn(key) ? undefined : decodeValue(value).position;
   }
-}
 
-function entryOf(key: string, kv: KeyValue, revision: number, previous: Entry | undefined): Entry {
-  const isNew = kv.createRevision === kv.modRevision;
-  const created = isNew ? revision : (previous?.created ?? revisionOf(kv.createRevision, 0));
-  return { key, value: decodeValue(kv.value).value, revision, created };
+  #entryOf(key: string, kv: KeyValue, revision: number, previous: Entry | undefined): Entry {
+    const isNew = kv.createRevision === kv.modRevision;
+    const created = isNew ? revision : (previous?.created ?? this.#revisions.of(kv.createRevision, 0));
+    return { key, value: decodeValue(kv.value).value, revision, created };
+  }
 }

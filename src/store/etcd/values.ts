@@ -1,14 +1,5 @@
 // Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end.
 
-/** Revisions of the store per revision of etcd: the commits of one batch share the latter. */
-export const positions = 128;
-
-/** A revision of the store: that of etcd and the position in its batch. */
-export const revisionOf = (etcd: number, position: number): number => etcd * positions + position;
-export const etcdRevisionOf = (revision: number): number => Math.floor(revision / positions);
-/** The last possible revision of the store with a revision of etcd. */
-export const lastRevisionOf = (etcd: number): number => revisionOf(etcd, positions - 1);
-
 const bits = 7;
 const trailerLength = bits + 2;
 const [newLine, space, tab] = [0x0a, 0x20, 0x09];
@@ -38,4 +29,14 @@ function positionIn(bytes: Uint8Array): number | undefined {
     else if (byte !== space) return undefined;
   }
   return position;
+}
+
+/** The fields of a record that the store keeps for itself; any may be missing. */
+export function parseRecord<T>(value: Uint8Array): Partial<T> {
+  try {
+    const read: unknown = JSON.parse(Buffer.from(value).toString());
+    return typeof read === 'object' && read !== null ? read : {};
+  } catch {
+    return {}; // another program wrote it
+  }
 }

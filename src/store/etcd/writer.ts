@@ -5,9 +5,10 @@ import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError, ValueTo
 import type { Commit, Write } from '../store.ts';
 import { conflictOf } from '../writes.ts';
 import type { Queued } from './batch.ts';
-import { isLarge, nestedOf, takeBatch } from './batch.ts';
+import { nestedOf, takeBatch } from './batch.ts';
 import type { EtcdClient } from './client.ts';
 import { unavailable } from './client.ts';
+import { isEpoch, readsEpoch, sameEpoch } from './epoch.ts';
 import type { Failure } from './failures.ts';
 import { failureOf, reasonOf } from './failures.ts';
 import type { Keys } from './keys.ts';
@@ -15,7 +16,6 @@ import type { Session, SharedLeases } from './leases.ts';
 import type { TxnRequest, TxnResponse } from './messages.ts';
 import { bytesOfText, range, txn } from './messages.ts';
 import type { Mirror } from './mirror.ts';
-import { etcdRevisionOf, revisionOf } from './values.ts';
 
 export interface WriterOptions {
   readonly client: EtcdClient;
@@ -23,8 +23,8 @@ export interface WriterOptions {
   readonly mirror: Mirror;
   readonly session: Session;
   readonly leases: SharedLeases;
-  /** Commits per transaction: 1 where a kube-apiserver shares the prefix. */
-  readonly isBatching: boolean;
+  /** Called when the state of the prefix was replaced since the mirror loaded it. */
+  readonly onReplaced: () => void;
 }
 
 /** How long a batch is tried: without an answer, and when no member can have applied it. */
@@ -105,7 +105,8 @@ export class Writer {
     while (this.#queue.length > 0 || this.#barriers.length > 0) {
       const barriers = this.#barriers;
       this.#barriers = [];
-      const batch = this.#options.isBatching ? takeBatch(this.#queue) : this.#queue.splice(0, 1);
+      const { isBatching } = this.#options.mirror.revisions;
+      const batch = isBatching ? takeBatch(this.#queue) : this.#queue.splice(0, 1);
       try {
         await this.#send(batch);
         for (const { resolve } of barriers) resolve();
@@ -128,8 +129,7 @@ export class Writer {
   async #send(given: readonly Pending[]): Promise<void> {
     const batch = given.filter((pending) => !this.#isLost(pending));
     if (batch.length === 0 && given.length > 0) return;
-    const first = batch[0];
-    if (first !== undefined && (isLarge(first) || (this.#hasNoSpace && batch.every(isDeletion)))) {
+    if (this.#hasNoSpace && batch.length > 0 && batch.every(isDeletion)) {
       for (const pending of batch) await this.#sendAlone(pending);
       return;
     }
@@ -142,41 +142,47 @@ export class Writer {
 
   async #sendFenced(batch: readonly Pending[]): Promise<void> {
     const { keys, mirror } = this.#options;
+    const { revisions, epoch, reached } = mirror;
     const fence = (this.#fence ??= await this.#openFence());
     const sequence = String(++this.#sequence);
     const request: TxnRequest = {
-      compare: [{ key: fence.key, modRevision: fence.modRevision }],
+      compare: [{ key: fence.key, modRevision: fence.modRevision }, sameEpoch(keys, epoch)],
       success: [
         { type: 'put', key: fence.key, value: bytesOfText(sequence), lease: fence.lease },
-        ...batch.map((pending, position) => ({ type: 'txn', ...nestedOf(pending, position, keys) }) as const),
+        ...batch.map(
+          (pending, position) => ({ type: 'txn', ...nestedOf(pending, position, { keys, revisions }) }) as const,
+        ),
       ],
-      failure: [{ type: 'range', key: fence.key }],
+      failure: [{ type: 'range', key: fence.key }, readsEpoch(keys)],
     };
     const { response, wasSent } = await this.#untilAnswered(request);
     if (response.succeeded) {
       const { revision } = response.header;
+      if (revision <= reached) throw this.#replaced(true); // etcd was restored from a backup
       this.#fence = { ...fence, modRevision: revision };
       this.#succeeded();
       await mirror.reach(revision);
       for (const [position, pending] of batch.entries()) {
         const nested = response.responses[position + 1];
-        this.#settle(pending, nested?.type === 'txn' && nested.succeeded ? revisionOf(revision, position) : undefined);
+        const isApplied = nested?.type === 'txn' && nested.succeeded;
+        this.#settle(pending, isApplied ? revisions.of(revision, position) : undefined);
       }
       return;
     }
-    const [found] = response.responses;
+    const [found, foundEpoch] = response.responses;
     const kv = found?.type === 'range' ? found.kvs[0] : undefined;
     if (kv !== undefined && Buffer.from(kv.value).toString() === sequence) {
       this.#fence = { ...fence, modRevision: kv.modRevision };
       this.#succeeded();
       await mirror.reach(kv.modRevision);
-      if (revisionOf(kv.modRevision, 0) <= mirror.history.compacted) throw unknownOutcome();
+      if (revisions.of(kv.modRevision, 0) <= mirror.history.compacted) throw unknownOutcome();
       for (const [position, pending] of batch.entries()) {
-        const revision = revisionOf(kv.modRevision, position);
+        const revision = revisions.of(kv.modRevision, position);
         this.#settle(pending, this.#wasWritten(revision) ? revision : undefined);
       }
       return;
     }
+    if (!isEpoch(epoch, foundEpoch)) throw this.#replaced(wasSent);
     // The lease of the fence has expired, perhaps while the process was paused.
     this.#fence = undefined;
     this.#options.session.reset();
@@ -188,6 +194,12 @@ export class Writer {
     const { history } = this.#options.mirror;
     if (revision <= history.compacted || revision > history.revision) return false;
     return history.after(revision - 1)[0]?.[0]?.revision === revision;
+  }
+
+  /** The error for commits that were made for a state which was replaced. */
+  #replaced(wasSent: boolean): Error {
+    this.#options.onReplaced();
+    return wasSent ? unknownOutcome() : new StoreUnavailableError('the state of the cluster was replaced: try again');
   }
 
   #succeeded(): void {
@@ -251,10 +263,18 @@ export class Writer {
   /** Sends a commit without the fence. */
   async #sendAlone(pending: Pending): Promise<void> {
     const { keys, mirror } = this.#options;
-    const { response, wasSent } = await this.#untilAnswered(nestedOf(pending, 0, keys));
+    const { revisions, epoch, reached } = mirror;
+    const nested = nestedOf(pending, 0, { keys, revisions });
+    const { response, wasSent } = await this.#untilAnswered({
+      compare: [...nested.compare, sameEpoch(keys, epoch)],
+      success: nested.success,
+      failure: [readsEpoch(keys)],
+    });
     const { revision } = response.header;
+    const isReplaced = !response.succeeded && !isEpoch(epoch, response.responses[0]);
+    if (isReplaced || revision < reached) throw this.#replaced(wasSent || response.succeeded);
     await this.#reach(revision);
-    if (response.succeeded) this.#settle(pending, revisionOf(revision, 0));
+    if (response.succeeded) this.#settle(pending, revisions.of(revision, 0));
     else if (!wasSent) this.#settle(pending, undefined);
     else if (conflictOf(pending.writes, stateOf(mirror)) === undefined) this.#settle(pending, undefined);
     else throw unknownOutcome();
@@ -322,7 +342,7 @@ export function certainConflict(writes: readonly Write[], mirror: Mirror): Commi
   // Revisions only rise, so an older one never returns. An absent key may.
   const isCertain = writes.some(
     ({ key, expect = 0 }) =>
-      expect !== 0 && etcdRevisionOf(expect) <= mirror.reached && current.get(key)?.revision !== expect,
+      expect !== 0 && mirror.revisions.etcdOf(expect) <= mirror.reached && current.get(key)?.revision !== expect,
   );
   return isCertain ? conflictOf(writes, stateOf(mirror)) : undefined;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 
+import { maxWrites } from '../limits.ts';
 import type { OpenStore } from './open.ts';
 import { committed, texts } from './open.ts';
 import { Recorder, until } from './recorder.ts';
@@ -152,16 +153,16 @@ export function commitContract(open: OpenStore): void {
     }
   });
 
-  it('accepts 128 keys per commit and rejects more or duplicate keys', async () => {
+  it('accepts 125 keys per commit and rejects more or duplicate keys', async () => {
     const { store, prefix } = await open();
     await using _ = store;
-    const writes = Array.from({ length: 129 }, (unused, i) => ({ key: `${prefix}${i}`, value: '' }));
+    const writes = Array.from({ length: maxWrites + 1 }, (unused, i) => ({ key: `${prefix}${i}`, value: '' }));
     const revision = await committed(store, ...writes.slice(1));
     await assert.rejects(store.commit(writes), { code: 'STORE_INVALID_COMMIT' });
     const twice = { key: `${prefix}a`, value: '' };
     await assert.rejects(store.commit([twice, { ...twice, value: undefined }]), { code: 'STORE_INVALID_COMMIT' });
     assert.equal(store.revision, revision);
-    assert.equal((await store.range(prefix)).entries.length, 128);
+    assert.equal((await store.range(prefix)).entries.length, maxWrites);
   });
 
   it('preserves any text', async () => {

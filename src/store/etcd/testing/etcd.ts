@@ -18,7 +18,11 @@ export const etcdProgram: string | undefined = [
 export interface EtcdMember {
   readonly url: string;
   readonly pid: number;
+  /** With its data. */
+  readonly directory: string;
   kill(signal: NodeJS.Signals): void;
+  /** Kills it, and resolves when it has ended. */
+  stop(): Promise<void>;
   /** Starts it again, with its data. */
   restart(): Promise<void>;
 }
@@ -51,10 +55,9 @@ export async function startEtcd({
   const cluster = peers.map((url, index) => `m${index}=${url}`).join(',');
   const members = urls.map((url, index) =>
     member(
-      { url, monitor: monitors[index] ?? '' },
+      { url, monitor: monitors[index] ?? '', directory: join(directory, `m${index}`) },
       [
         ['--name', `m${index}`],
-        ['--data-dir', join(directory, `m${index}`)],
         ['--listen-client-urls', url],
         ['--advertise-client-urls', url],
         ['--listen-peer-urls', peers[index] ?? ''],
@@ -81,10 +84,10 @@ export async function startEtcd({
 }
 
 function member(
-  { url, monitor }: { readonly url: string; readonly monitor: string },
+  { url, monitor, directory }: Pick<EtcdMember, 'url' | 'directory'> & { readonly monitor: string },
   flags: readonly string[],
   isDurable: boolean,
-): EtcdMember & { stop(): Promise<void> } {
+): EtcdMember {
   let child: ReturnType<typeof spawn> | undefined;
   const end = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -94,6 +97,7 @@ function member(
   };
   return {
     url,
+    directory,
     get pid() {
       return child?.pid ?? 0;
     },
@@ -101,7 +105,7 @@ function member(
     stop: end,
     async restart() {
       await end();
-      child = spawn(etcdProgram ?? 'etcd', [...flags], {
+      child = spawn(etcdProgram ?? 'etcd', ['--data-dir', directory, ...flags], {
         stdio: 'ignore',
         env: { ...process.env, ...(isDurable ? {} : { ETCD_UNSAFE_NO_FSYNC: 'true' }) },
       });
