@@ -10,30 +10,16 @@ import { describe, it } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
 import type { BackupHeader } from '../../src/store/backup/format.ts';
-import { encodeBackup } from '../../src/store/backup/format.ts';
-import type { Entry } from '../../src/store/store.ts';
-import type { Result } from '../harness/command.ts';
 import { run } from '../harness/command.ts';
 import type { WatchEvent } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { find, unless } from '../harness/needs.ts';
-import { root } from '../harness/process.ts';
 import { credentialsIn, FairleadServer } from '../harness/server.ts';
+import { launcher, mustRun, store, writeLarge } from './backups.ts';
 
-const launcher = join(root, 'bin', 'fairlead.js');
 const maps = '/api/v1/namespaces/default/configmaps';
 const services = '/api/v1/namespaces/default/services';
-
-/** Runs `fairlead store …`. */
-const store = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Result> =>
-  run(process.execPath, [launcher, 'store', ...args], { env, timeoutMs: 120_000 });
-
-async function mustRun(...args: readonly string[]): Promise<Result> {
-  const result = await store(args);
-  assert.equal(result.code, 0, result.err);
-  return result;
-}
 
 interface Read {
   readonly header: BackupHeader;
@@ -204,11 +190,11 @@ describe('a store that is restored', () => {
     writeLarge(file, 100_000, 600);
     assert.ok(statSync(file).size > 60 << 20);
     const env = { NODE_OPTIONS: '--max-old-space-size=48' };
-    const restored = await store(['restore', file, '--data-dir', folder.path], env);
+    const restored = await store(['restore', file, '--data-dir', folder.path], { env });
     assert.equal(restored.code, 0, restored.err);
     await using server = await startFairlead(folder.path, ['server']);
     const again = join(folder.path, 'again.backup');
-    const backup = await store(['backup', again, '--kubeconfig', server.kubeconfig], env);
+    const backup = await store(['backup', again, '--kubeconfig', server.kubeconfig], { env });
     assert.equal(backup.code, 0, backup.err);
     assert.ok(statSync(again).size > 60 << 20);
   });
@@ -248,23 +234,4 @@ describe('a full disk', { skip: unless(whyNoMounts) }, () => {
 async function connectionTo(directory: string, printed: string): Promise<Connection> {
   const port = /https:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1];
   return new Connection(Number(port), await credentialsIn(directory, 'fairlead'));
-}
-
-/** Writes a backup with ConfigMaps. */
-function writeLarge(file: string, count: number, bytes = 100): void {
-  function* entries(): Generator<Entry, void> {
-    for (let index = 0; index < count; index++) {
-      const name = `map-${String(index).padStart(6, '0')}`;
-      const metadata = { name, namespace: 'default', uid: `uid-${index}`, creationTimestamp: '2026-01-01T00:00:00Z' };
-      const value = JSON.stringify({
-        kind: 'ConfigMap',
-        apiVersion: 'v1',
-        metadata,
-        data: { text: 'x'.repeat(bytes) },
-      });
-      yield { key: `/registry/configmaps/default/${name}`, value, revision: 2 + index, created: 2 + index };
-    }
-  }
-  const header = { kind: 'FairleadBackup', version: 1, cluster: 'fairlead', revision: count + 2, time: '' } as const;
-  writeFileSync(file, [...encodeBackup({ header, entries: entries() })].join(''));
 }

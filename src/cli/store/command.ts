@@ -1,9 +1,12 @@
 import type { Action, Command } from '../command.ts';
-import type { Flag } from '../options/flags.ts';
-import { booleanFlag, readFlag } from '../options/flags.ts';
+import { UsageError } from '../errors.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { booleanFlag, readFlag, textOf } from '../options/flags.ts';
 import { countBetween, parseBoolean } from '../options/values.ts';
 import { clusterFlags } from '../part/cluster-access.ts';
 import { dataDirFlag, dataDirOf } from '../up/stored-clusters.ts';
+import type { Location } from './location.ts';
+import { locationFlag, locationFlags, parseLocation } from './location.ts';
 
 const clusterFlag: Flag = {
   name: 'cluster',
@@ -14,16 +17,32 @@ const clusterFlag: Flag = {
 
 const overwriteFlag = (description: string): Flag => ({ name: 'overwrite', ...booleanFlag, description });
 
+const bumpFlag: Flag = {
+  name: 'bump-revision',
+  value: 'NUMBER',
+  description: 'by how much revisions increase: more than were written after the backup',
+  default: '100000000000',
+};
+
 /** The flags that select what is read. */
-const sourceFlags: readonly Flag[] = [dataDirFlag, clusterFlag, ...clusterFlags];
+const sourceFlags: readonly Flag[] = [
+  dataDirFlag,
+  clusterFlag,
+  locationFlag('from', 'store without its server'),
+  ...clusterFlags,
+  ...locationFlags,
+];
+
+const overwrites = (settings: Settings): boolean => readFlag(settings, 'overwrite', parseBoolean, false);
+const bump = (settings: Settings): number => readFlag(settings, 'bump-revision', countBetween(0, 1e12), 1e11);
 
 const backup: Action = {
   usage: 'FILE',
   summary: 'write a backup of a store to a file, while its server runs or not',
   description:
     'Write a backup of a store: of the server of --kubeconfig, of the server that runs on the data directory, or of the store ' +
-    'in the data directory when no server runs. The state is that of one revision. FILE appears when it is complete; - is ' +
-    'standard output.',
+    'in the data directory when no server runs, or of --from. The state is that of one revision. FILE appears when it is ' +
+    'complete; - is standard output.',
   notes:
     'A backup contains every Secret, unless the store encrypts them, and needs the rights of cluster-admin. It does not contain ' +
     'the folders pki and token-keys of the data directory, nor the keys of --encryption-provider-config: keep a copy of them.',
@@ -33,9 +52,8 @@ const backup: Action = {
   ],
   flags: [overwriteFlag('replace FILE if it exists'), ...sourceFlags],
   async run({ args: [file = ''], settings, streams }) {
-    const overwrites = readFlag(settings, 'overwrite', parseBoolean, false);
     const { writeBackup } = await import('./write-backup.ts');
-    return writeBackup(settings, { file, overwrites, streams });
+    return writeBackup(settings, { file, overwrites: overwrites(settings), streams });
   },
 };
 
@@ -43,28 +61,69 @@ const restore: Action = {
   usage: 'FILE',
   summary: 'create a store from a backup',
   description:
-    'Create the store of a cluster in a data directory from a backup. The server must not run. The previous store, if there is ' +
-    'one, is replaced when the new one is complete, and kept beside it.',
+    'Create the store of a cluster from a backup: in a data directory, whose server must not run, or in etcd, whose servers ' +
+    'reject requests until it is complete. The previous store, if there is one, is kept beside the new one or, for etcd, as a ' +
+    'backup in the current directory.',
   notes:
     'All objects get a new resourceVersion, greater than any that a client has seen: clients list everything again. To restore on ' +
     'another machine, copy the folders pki and token-keys of the data directory first.',
-  examples: ['fairlead store restore monday.backup', 'gunzip < monday.backup.gz | fairlead store restore -'],
+  examples: [
+    'fairlead store restore monday.backup',
+    'gunzip < monday.backup.gz | fairlead store restore -',
+    'fairlead store restore monday.backup --to etcd:http://127.0.0.1:2379',
+  ],
   flags: [
     overwriteFlag('replace the store if it exists'),
-    {
-      name: 'bump-revision',
-      value: 'NUMBER',
-      description: 'by how much revisions increase: more than were written after the backup',
-      default: '100000000000',
-    },
+    bumpFlag,
     dataDirFlag,
+    locationFlag('to', 'another store than that of the data directory'),
+    ...locationFlags,
   ],
   async run({ args: [file = ''], settings, streams }) {
-    const overwrites = readFlag(settings, 'overwrite', parseBoolean, false);
-    const bump = readFlag(settings, 'bump-revision', countBetween(0, 1e12), 1e11);
-    const { restoreBackup } = await import('./restore-backup.ts');
-    return restoreBackup({ file, dataDir: dataDirOf(settings), overwrites, bump, streams });
+    const to = readFlag<Location>(settings, 'to', parseLocation, { engine: 'sqlite', directory: dataDirOf(settings) });
+    const [{ restore: run }, { linesOf, nameOfFile }] = await Promise.all([
+      import('./restore.ts'),
+      import('./file.ts'),
+    ]);
+    const options = { to, overwrites: overwrites(settings), bump: bump(settings), settings, streams };
+    return run(linesOf(file), nameOfFile(file), options);
   },
 };
 
-export const command: Command = { examples: backup.examples, flags: [], actions: { backup, restore } };
+const copy: Action = {
+  summary: 'move a cluster to another store',
+  description:
+    'Copy the state of a cluster from one store to another, of the same or of another engine. No server of the cluster may run, ' +
+    'so that no write is lost. The copy appears when it is complete; the source is unchanged.',
+  notes:
+    'All objects get a new resourceVersion, greater than any that a client has seen: clients list everything again. Start the ' +
+    'servers with the same folder pki, and never on both stores.',
+  examples: [
+    'fairlead store copy --from sqlite:.fairlead --to etcd:http://127.0.0.1:2379',
+    'fairlead store copy --from etcd:http://a:2379,http://b:2379 --to sqlite:data',
+  ],
+  flags: [
+    locationFlag('from', 'the store to read'),
+    locationFlag('to', 'the store to write'),
+    clusterFlag,
+    overwriteFlag('replace the store if it exists'),
+    bumpFlag,
+    ...locationFlags,
+  ],
+  async run({ settings, streams }) {
+    const { copyStore } = await import('./copy.ts');
+    const [from, to] = [location(settings, 'from'), location(settings, 'to')];
+    return copyStore(from, { to, overwrites: overwrites(settings), bump: bump(settings), settings, streams });
+  },
+};
+
+function location(settings: Settings, name: string): Location {
+  if (textOf(settings, name) === undefined) {
+    throw new UsageError(
+      `--${name} is required: sqlite:DIR, or etcd:URL,... as in etcd:http://127.0.0.1:2379/registry`,
+    );
+  }
+  return readFlag(settings, name, parseLocation, { engine: 'sqlite', directory: '' });
+}
+
+export const command: Command = { examples: backup.examples, flags: [], actions: { backup, restore, copy } };

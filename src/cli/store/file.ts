@@ -14,6 +14,9 @@ import { FatalError } from '../errors.ts';
 /** The FILE of standard input and output. */
 export const standard = '-';
 
+/** The name of a FILE that is read, for messages. */
+export const nameOfFile = (file: string): string => (file === standard ? 'standard input' : file);
+
 const writeLength = 256 << 10;
 
 /** Writes the lines to standard output, at the pace of its reader. */
@@ -77,7 +80,7 @@ export async function* linesOf(path: string): AsyncGenerator<string, void> {
     // Both streams yield buffers without an encoding.
     for await (const bytes of input as AsyncIterable<Buffer>) yield* splitter.push(decoder.write(bytes));
   } catch (error) {
-    throw new FatalError(`cannot read ${path === standard ? 'standard input' : path}: ${fileErrorOf(error)}`, {
+    throw new FatalError(`cannot read ${nameOfFile(path)}: ${fileErrorOf(error)}`, {
       cause: error,
     });
   }

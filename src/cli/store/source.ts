@@ -4,18 +4,21 @@ import { messageOf } from '../../api/error-message.ts';
 import { isStatusError } from '../../api/errors.ts';
 import { overHttps } from '../../client/https.ts';
 import { backupPath } from '../../server/nonresource/backup.ts';
+import type { Backup } from '../../store/backup/format.ts';
 import { encodeBackup } from '../../store/backup/format.ts';
-import { snapshot } from '../../store/backup/snapshot.ts';
+import { backupOf, serversPrefix, snapshot } from '../../store/backup/snapshot.ts';
 import { existingStore } from '../../store/sqlite/restore.ts';
-import type { Store } from '../../store/store.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
-import { textOf } from '../options/flags.ts';
+import { readFlag, textOf } from '../options/flags.ts';
 import type { Streams } from '../output.ts';
 import { findCluster, readClusterAccess } from '../part/cluster-access.ts';
 import { version } from '../program.ts';
 import { holdDataDirectory } from '../up/data-directory.ts';
+import { loadEtcdConnection, readEtcdConnection } from '../up/etcd.ts';
 import { dataDirOf, stateOf } from '../up/stored-clusters.ts';
+import type { Location } from './location.ts';
+import { nameOf, parseLocation } from './location.ts';
 import { storedClusters } from './stores.ts';
 
 /** A store as the lines of a backup. */
@@ -24,11 +27,24 @@ export interface Source extends AsyncDisposable {
   readonly name: string;
   /** Read once. */
   readonly lines: AsyncIterable<string>;
+  /** The servers that use it meanwhile, as far as it is known. */
+  readonly servers: readonly string[];
 }
 
-/** The source that the flags select: a server of a kubeconfig, the server of a data directory, or its store. */
-export async function openSource(settings: Settings, { err }: Pick<Streams, 'err'>): Promise<Source> {
-  if (settings.has('kubeconfig') || settings.has('context')) return serverSource(settings);
+type Surroundings = Pick<Streams, 'err'>;
+
+/**
+ * The source that the flags select: a store of `--from`, a server of a kubeconfig, the server of a data directory, or its
+ * store.
+ */
+export async function openSource(settings: Settings, surroundings: Surroundings): Promise<Source> {
+  const from = readFlag<Location | undefined>(settings, 'from', parseLocation, undefined);
+  const isOfServer = settings.has('kubeconfig') || settings.has('context');
+  if (from !== undefined) {
+    if (isOfServer) throw new UsageError('--from cannot be combined with --kubeconfig and --context');
+    return openLocation(from, settings, surroundings);
+  }
+  if (isOfServer) return serverSource(settings);
   const directory = dataDirOf(settings);
   const state = await stateOf(directory);
   if (state !== undefined) {
@@ -40,8 +56,14 @@ export async function openSource(settings: Settings, { err }: Pick<Streams, 'err
     const running = new Map(settings).set('kubeconfig', [`${directory}/kubeconfig`]).set('context', [cluster]);
     return serverSource(running);
   }
-  return sqliteSource(settings, directory, err);
+  return openLocation({ engine: 'sqlite', directory }, settings, surroundings);
 }
+
+/** The source of a store without its server. */
+export const openLocation = (location: Location, settings: Settings, surroundings: Surroundings): Promise<Source> =>
+  location.engine === 'sqlite'
+    ? sqliteSource(location.directory, settings, surroundings)
+    : etcdSource(location, settings);
 
 async function serverSource(settings: Settings): Promise<Source> {
   const access = await readClusterAccess(await findCluster(settings, process.env), process.env);
@@ -60,10 +82,11 @@ async function serverSource(settings: Settings): Promise<Source> {
       throw new FatalError(`${name} refused the backup: ${messageOf(error)}${advice[error.status.code ?? 0] ?? ''}`);
     }
   }
-  return { name, lines: lines(), [Symbol.asyncDispose]: async () => transport[Symbol.dispose]() };
+  const dispose = async (): Promise<void> => transport[Symbol.dispose]();
+  return { name, lines: lines(), servers: [access.server], [Symbol.asyncDispose]: dispose };
 }
 
-async function sqliteSource(settings: Settings, directory: string, err: Streams['err']): Promise<Source> {
+async function sqliteSource(directory: string, settings: Settings, { err }: Surroundings): Promise<Source> {
   const cluster = chosen(settings, directory, await storedClusters(directory));
   await using stack = new AsyncDisposableStack();
   const held = stack.use(await holdDataDirectory(directory));
@@ -77,30 +100,41 @@ async function sqliteSource(settings: Settings, directory: string, err: Streams[
       onNotice: ({ message, keys }) => err(`${message}: ${JSON.stringify(keys)}\n`),
     }),
   );
-  return storeSource(file, { store, cluster, resources: stack.move() });
+  const lines = linesOfBackup(await snapshot(store, cluster, new Date()));
+  const resources = stack.move();
+  return { name: file, lines, servers: [], [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** The source of an open store, which it closes. */
-async function storeSource(
-  name: string,
-  {
-    store,
-    cluster,
-    resources,
-  }: { readonly store: Store; readonly cluster: string; readonly resources: AsyncDisposable },
-): Promise<Source> {
-  const backup = await snapshot(store, cluster, new Date());
-  async function* lines(): AsyncGenerator<string, void> {
-    for (const piece of encodeBackup(backup)) yield* piece.split('\n').slice(0, -1);
+async function etcdSource(location: Location & { readonly engine: 'etcd' }, settings: Settings): Promise<Source> {
+  const connection = await loadEtcdConnection(readEtcdConnection(settings, location.endpoints));
+  const { readEtcdState } = await import('../../store/etcd/read.ts');
+  const state = await readEtcdState({ ...connection, prefix: location.prefix });
+  const name = nameOf(location);
+  const wanted = textOf(settings, 'cluster');
+  const cluster = state.cluster ?? wanted;
+  if (cluster === undefined) throw new UsageError(`${name} has no owner, as under a kube-apiserver: pass --cluster`);
+  if (wanted !== undefined && wanted !== cluster) {
+    throw new UsageError(`${name} has cluster "${cluster}", not "${wanted}"`);
   }
-  return { name, lines: lines(), [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose]() };
+  const servers = state.entries.filter(({ key }) => key.startsWith(serversPrefix));
+  return {
+    name,
+    lines: linesOfBackup(backupOf({ ...state, cluster }, new Date())),
+    servers: servers.map(({ key }) => key.slice(serversPrefix.length)),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** The lines of a backup. */
+export async function* linesOfBackup(backup: Backup): AsyncGenerator<string, void> {
+  for (const piece of encodeBackup(backup)) yield* piece.split('\n').slice(0, -1);
 }
 
 /** The cluster of `--cluster`, or the only one. */
 function chosen(settings: Settings, directory: string, clusters: readonly string[]): string {
   const wanted = textOf(settings, 'cluster');
   const [first] = clusters;
-  if (first === undefined) throw new UsageError(`${directory} has no stores: pass --data-dir of a server`);
+  if (first === undefined) throw new UsageError(`${directory} has no stores: pass --data-dir of a server, or --from`);
   if (wanted === undefined && clusters.length === 1) return first;
   if (wanted !== undefined && clusters.includes(wanted)) return wanted;
   const names = clusters.join(', ');

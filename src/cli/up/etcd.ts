@@ -5,11 +5,25 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
 import { fileErrorOf, messageOf } from '../../api/error-message.ts';
+import type { EtcdAddress } from '../../store/etcd/client.ts';
 import type { Store } from '../../store/store.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, readFlag, readFlags } from '../options/flags.ts';
 import { durationFrom, nonEmpty, parseBoolean } from '../options/values.ts';
+
+/** The flags of every command that connects to etcd. */
+export const etcdConnectionFlags: readonly Flag[] = [
+  { name: 'etcd-cafile', value: 'FILE', description: 'certificate authorities of etcd, PEM' },
+  { name: 'etcd-certfile', value: 'FILE', description: 'client certificate for etcd, PEM' },
+  { name: 'etcd-keyfile', value: 'FILE', description: 'key of the client certificate, PEM' },
+  {
+    name: 'etcd-timeout',
+    value: 'DURATION',
+    description: 'how long the first connection to etcd is tried',
+    default: '60s',
+  },
+];
 
 export const etcdFlags: readonly Flag[] = grouped('Flags of --store etcd', [
   {
@@ -25,15 +39,7 @@ export const etcdFlags: readonly Flag[] = grouped('Flags of --store etcd', [
     description: 'prefix of all keys in etcd; `up` adds the name of each cluster',
     default: '/registry; for `up` /fairlead',
   },
-  { name: 'etcd-cafile', value: 'FILE', description: 'certificate authorities of etcd, PEM' },
-  { name: 'etcd-certfile', value: 'FILE', description: 'client certificate for etcd, PEM' },
-  { name: 'etcd-keyfile', value: 'FILE', description: 'key of the client certificate, PEM' },
-  {
-    name: 'etcd-timeout',
-    value: 'DURATION',
-    description: 'how long the first connection to etcd is tried',
-    default: '60s',
-  },
+  ...etcdConnectionFlags,
   {
     name: 'etcd-compaction-interval',
     value: 'DURATION',
@@ -47,15 +53,19 @@ export const etcdFlags: readonly Flag[] = grouped('Flags of --store etcd', [
   },
 ]);
 
-/** How to use etcd. */
-export interface EtcdOptions {
+/** How to connect to etcd. */
+interface EtcdConnection {
   readonly endpoints: readonly string[];
-  /** Undefined: the default of the command. */
-  readonly prefix: string | undefined;
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
   readonly timeoutMs: number;
+}
+
+/** How to use etcd. */
+export interface EtcdOptions extends EtcdConnection {
+  /** Undefined: the default of the command. */
+  readonly prefix: string | undefined;
   readonly keepMs: number;
   readonly isAdopting: boolean;
 }
@@ -71,6 +81,16 @@ export function readEtcd(settings: Settings, store: string): EtcdOptions | undef
     return undefined;
   }
   if (servers.length === 0) throw new UsageError('--store etcd needs --etcd-servers, as in http://127.0.0.1:2379');
+  return {
+    ...readEtcdConnection(settings, servers),
+    prefix: readFlag<string | undefined>(settings, 'etcd-prefix', parsePrefix, undefined),
+    keepMs: readFlag(settings, 'etcd-compaction-interval', durationFrom(0, '0s'), 5 * 60_000),
+    isAdopting: readFlag(settings, 'etcd-adopt', parseBoolean, false),
+  };
+}
+
+/** Reads `etcdConnectionFlags` for these members. */
+export function readEtcdConnection(settings: Settings, servers: readonly string[]): EtcdConnection {
   const file = (name: string): string | undefined => readFlag<string | undefined>(settings, name, path, undefined);
   const [caFile, certFile, keyFile] = [file('etcd-cafile'), file('etcd-certfile'), file('etcd-keyfile')];
   if ((certFile === undefined) !== (keyFile === undefined)) {
@@ -78,33 +98,40 @@ export function readEtcd(settings: Settings, store: string): EtcdOptions | undef
   }
   const isSecure = servers.every((url) => url.startsWith('https:'));
   if (!isSecure && servers.some((url) => url.startsWith('https:'))) {
-    throw new UsageError('--etcd-servers: all members need https, or none');
+    throw new UsageError('all members of etcd need https, or none');
   }
   if (!isSecure && (caFile ?? certFile) !== undefined) {
-    throw new UsageError('--etcd-cafile, --etcd-certfile and --etcd-keyfile need https:// in --etcd-servers');
+    throw new UsageError('--etcd-cafile, --etcd-certfile and --etcd-keyfile need members with https://');
   }
-  return {
-    endpoints: [...new Set(servers)],
-    prefix: readFlag<string | undefined>(settings, 'etcd-prefix', parsePrefix, undefined),
-    caFile,
-    certFile,
-    keyFile,
-    timeoutMs: readFlag(settings, 'etcd-timeout', durationFrom(0, '0s'), 60_000),
-    keepMs: readFlag(settings, 'etcd-compaction-interval', durationFrom(0, '0s'), 5 * 60_000),
-    isAdopting: readFlag(settings, 'etcd-adopt', parseBoolean, false),
-  };
+  const timeoutMs = readFlag(settings, 'etcd-timeout', durationFrom(0, '0s'), 60_000);
+  return { endpoints: [...new Set(servers)], caFile, certFile, keyFile, timeoutMs };
 }
 
-function parseEndpoints(text: string): readonly string[] {
-  return text.split(',').map((part) => {
-    const url = URL.parse(part.trim());
-    const isEndpoint = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.port !== '';
-    if (!isEndpoint) throw new UsageError('expected URLs such as https://10.0.0.1:2379, separated by commas');
-    return url.origin;
-  });
+/** The connection with the content of its files. */
+export async function loadEtcdConnection(
+  connection: EtcdConnection,
+): Promise<EtcdAddress & { readonly timeoutMs: number }> {
+  const { endpoints, timeoutMs } = connection;
+  const [ca, cert, key] = await Promise.all([
+    readPem('etcd-cafile', connection.caFile),
+    readPem('etcd-certfile', connection.certFile),
+    readPem('etcd-keyfile', connection.keyFile),
+  ]);
+  return { endpoints, timeoutMs, ca, pair: cert === undefined || key === undefined ? undefined : { cert, key } };
 }
 
-function parsePrefix(text: string): string {
+const parseEndpoints = (text: string): readonly string[] => text.split(',').map(parseEndpoint);
+
+/** Reads the URL of a member. */
+export function parseEndpoint(text: string): string {
+  const url = URL.parse(text.trim());
+  const isEndpoint = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.port !== '';
+  if (!isEndpoint) throw new UsageError('expected URLs such as https://10.0.0.1:2379, separated by commas');
+  return url.origin;
+}
+
+/** Reads a value of `--etcd-prefix`. */
+export function parsePrefix(text: string): string {
   if (!/^\/?[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*\/?$/.test(text)) {
     throw new UsageError('expected a path such as /registry');
   }
@@ -123,21 +150,14 @@ export interface EtcdCluster {
 
 /** Opens the store of a cluster in etcd. */
 export async function openEtcd(options: EtcdOptions, cluster: EtcdCluster): Promise<Store> {
-  const { endpoints, timeoutMs, keepMs, isAdopting } = options;
-  const [ca, cert, key] = await Promise.all([
-    readPem('etcd-cafile', options.caFile),
-    readPem('etcd-certfile', options.certFile),
-    readPem('etcd-keyfile', options.keyFile),
-  ]);
+  const { keepMs, isAdopting } = options;
+  const connection = await loadEtcdConnection(options);
   const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
   try {
     return await openEtcdStore({
-      endpoints,
-      ca,
-      pair: cert === undefined || key === undefined ? undefined : { cert, key },
+      ...connection,
       prefix: cluster.prefix,
       owner: { name: cluster.name, authorities: fingerprintsOf(cluster.ca), isAdopting },
-      timeoutMs,
       keepMs,
       quotaBytes: cluster.quotaBytes,
       onNotice: (message, keys) => cluster.log.warn({ cluster: cluster.name, ...keys }, message),

@@ -88,7 +88,7 @@ describe('up options', () => {
     },
     {
       given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379,http://10.0.0.2:2379'] },
-      want: /^--etcd-servers: all members need https, or none$/,
+      want: /^all members of etcd need https, or none$/,
     },
     {
       given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379'], 'etcd-certfile': ['a.pem'] },

@@ -1,8 +1,6 @@
+import { serversPrefix } from '../../store/backup/snapshot.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerAddress } from './objects.ts';
-
-/** Where kube-apiservers announce themselves, each with a key that expires. */
-const prefix = '/registry/masterleases/';
 
 /** As in kube-apiserver: how long a server that was killed stays in the endpoints of `kubernetes`. */
 const ttlSeconds = 15;
@@ -32,13 +30,13 @@ export class LiveServers {
   }
 
   async #all(): Promise<readonly ServerAddress[]> {
-    const { entries } = await this.#store.range(prefix);
+    const { entries } = await this.#store.range(serversPrefix);
     return entries.flatMap(({ value }) => addressesIn(value));
   }
 
   /** Servers on one machine differ in their ports. */
   #key(): string {
-    return `${prefix}${this.#own.address}:${this.#own.port}`;
+    return `${serversPrefix}${this.#own.address}:${this.#own.port}`;
   }
 }
 

@@ -20,9 +20,10 @@ import { Session, SharedLeases } from './leases.ts';
 import type { KeyValue } from './messages.ts';
 import { range, status } from './messages.ts';
 import { Mirror } from './mirror.ts';
-import { Revisions } from './revisions.ts';
 import type { ClusterOwner } from './owner.ts';
 import { claimPrefix } from './owner.ts';
+import { readAll } from './read.ts';
+import { Revisions } from './revisions.ts';
 import { certainConflict, stateOf, Writer } from './writer.ts';
 
 export interface EtcdStoreOptions extends EtcdAddress, ConnectOptions, StoreLimits {
@@ -38,7 +39,6 @@ export interface EtcdStoreOptions extends EtcdAddress, ConnectOptions, StoreLimi
 const maxWaiting = 16_384;
 /** The number of revisions of etcd from before the start that clients can resume from. */
 const initialHistory = 10_000;
-const pageSize = 2000;
 /** How long a consistent read waits for the watch. */
 const syncMs = 5000;
 /** How long an event may be on its way before the store asks for it. */
@@ -339,13 +339,21 @@ class EtcdStore implements Store {
     const epoch = await this.#currentEpoch();
     const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
     const oldest = Math.max(1, header.revision - initialHistory, epoch.modRevision);
-    const { kvs, revision } = await this.#readAll(oldest).catch(async (error: unknown) => {
-      if (failureOf(error) !== 'compacted') throw error;
-      return this.#readAll(await compactedRevision(this.#client, this.#keys));
-    });
+    const { kvs, revision } = await this.#readFrom(oldest);
     this.#mirror.load({ kvs, revision, epoch });
     this.#feed.start();
     await this.#reach(header.revision);
+  }
+
+  /** The state at a revision of etcd, or at the oldest later one that it still has. */
+  async #readFrom(revision: number): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: number }> {
+    try {
+      return { kvs: await readAll(this.#client, this.#keys, revision), revision };
+    } catch (error) {
+      if (failureOf(error) !== 'compacted') throw error;
+      const compacted = await compactedRevision(this.#client, this.#keys);
+      return { kvs: await readAll(this.#client, this.#keys, compacted), revision: compacted };
+    }
   }
 
   /** The epoch of the prefix. Its revisions are greater than those that this server has had. */
@@ -359,16 +367,6 @@ class EtcdStore implements Store {
     if (!revisions.isBatching || revisions.lastOf(header.revision) >= revision) return epoch;
     await raiseRevisions(this.#client, this.#keys, { epoch, revision, etcd: header.revision });
     return this.#currentEpoch();
-  }
-
-  async #readAll(revision: number): Promise<{ readonly kvs: readonly KeyValue[]; readonly revision: number }> {
-    const { prefix, end } = this.#keys;
-    const kvs: KeyValue[] = [];
-    for (let key = prefix; ; key = `${kvs.at(-1)?.key ?? ''}\0`) {
-      const page = await this.#client.call(range, { key, end, revision, limit: pageSize });
-      kvs.push(...page.kvs);
-      if (!page.more) return { kvs, revision };
-    }
   }
 }
 

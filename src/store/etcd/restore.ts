@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { BackupError, EtcdPrefixError } from '../errors.ts';
+import { BackupError, EtcdPrefixError, QuotaExceededError } from '../errors.ts';
 import type { Entry } from '../store.ts';
 import type { EtcdAddress } from './client.ts';
 import { EtcdClient } from './client.ts';
@@ -160,7 +160,9 @@ class Restore {
       });
       if (!succeeded) throw replaced(keys);
     } catch (error) {
-      if (failureOf(error) !== 'too large') throw error;
+      const failure = failureOf(error);
+      if (failure === 'no space') throw new QuotaExceededError();
+      if (failure !== 'too large') throw error;
       const [first] = operations;
       const key = first !== undefined && 'key' in first ? first.key : '';
       throw new BackupError(

@@ -8,11 +8,8 @@ export interface RevisionParameters {
   readonly offset: number;
 }
 
-/** A revision for each commit of a batch, which all have one revision of etcd. */
-export const batchedPositions = 128;
-
-/** The parameters of a new cluster. */
-export const batched: RevisionParameters = { positions: batchedPositions, offset: 0 };
+/** The parameters of a new cluster: each commit of a batch has a revision of its own. */
+export const batched: RevisionParameters = { positions: 128, offset: 0 };
 /** The parameters of a prefix that a kube-apiserver shares: its revisions are those of etcd. */
 export const shared: RevisionParameters = { positions: 1, offset: 0 };
 

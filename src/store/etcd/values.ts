@@ -1,4 +1,10 @@
-// Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end.
+// Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end. Values
+// of other programs, such as the protobuf messages of a kube-apiserver, may not be text: in the store they are base64.
+
+import { isUtf8 } from 'node:buffer';
+
+/** Begins a value of the store that is not text in etcd. */
+const binaryPrefix = 'k8s:base64:';
 
 const bits = 7;
 const trailerLength = bits + 2;
@@ -6,6 +12,7 @@ const [newLine, space, tab] = [0x0a, 0x20, 0x09];
 
 /** The value to store. Position 0 has no trailer, so that an unbatched value is stored as it is. */
 export function encodeValue(value: string, position: number): Buffer {
+  if (value.startsWith(binaryPrefix)) return Buffer.from(value.slice(binaryPrefix.length), 'base64');
   const bytes = Buffer.from(value);
   if (position === 0 && positionIn(bytes) === undefined) return bytes;
   const trailer = Buffer.alloc(trailerLength, newLine);
@@ -15,6 +22,7 @@ export function encodeValue(value: string, position: number): Buffer {
 
 export function decodeValue(bytes: Uint8Array): { readonly value: string; readonly position: number } {
   const position = positionIn(bytes);
+  if (!isUtf8(bytes)) return { value: binaryPrefix + Buffer.from(bytes).toString('base64'), position: 0 };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - (position === undefined ? 0 : trailerLength));
   return { value: text.toString(), position: position ?? 0 };
 }
