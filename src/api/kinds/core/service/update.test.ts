@@ -175,6 +175,15 @@ const rows: readonly Row[] = [
     want: ["spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'"],
   },
   {
+    name: 'a source range that differs from an invalid one only by space around it',
+    old: { ...balancer, loadBalancerSourceRanges: [' 10.0.0.1/8'] },
+    next: { ...balancer, loadBalancerSourceRanges: ['10.0.0.1/8  ', '10.0.0.2/8'] },
+    gates: { StrictIPCIDRValidation: true },
+    want: [
+      'spec.LoadBalancerSourceRanges[1]: Invalid value: "10.0.0.2/8": must not have bits set beyond the prefix length',
+    ],
+  },
+  {
     name: 'LB-2 a mixed load balancer with the gate disabled',
     old: { ...balancer, ports: mixed },
     next: { ...balancer, ports: mixed, selector: { app: 'dns' } },

@@ -56,10 +56,10 @@ export function checkSourceRanges(
     // Kubernetes writes this path with a capital L.
     const path = 'spec.LoadBalancerSourceRanges';
     if (spec.type !== 'LoadBalancer') errors.push(forbiddenField(path, onlyForLoadBalancers));
-    const accepted = new Set(old?.spec.loadBalancerSourceRanges);
+    // Ranges may be padded with spaces.
+    const accepted = new Set(old?.spec.loadBalancerSourceRanges?.map((range) => range.trim()));
     ranges.forEach((range, index) => {
-      if (accepted.has(range)) return;
-      checkRange(errors, `${path}[${index}]`, range, strict);
+      if (!accepted.has(range.trim())) checkRange(errors, `${path}[${index}]`, range, strict);
     });
     return;
   }
