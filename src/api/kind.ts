@@ -4,6 +4,7 @@ import type { FieldError } from './field-errors.ts';
 import type { Gates } from './gates.ts';
 import type { QuotaEvaluator } from './quota.ts';
 import type { StructSchema } from './schema/schema.ts';
+import type { User } from './user.ts';
 
 /** The context of a write for the functions of a kind. They are pure: no clock, no store. */
 export interface WriteContext {
@@ -12,6 +13,10 @@ export interface WriteContext {
   readonly loopbackEndpoints: readonly string[];
   /** CIDRs of addresses that this server or controllers allocate: cluster IPs, and IPs of imports if configured. */
   readonly allocatedRanges?: readonly string[];
+  /** The user who writes, for kinds that record it; absent for the server itself. */
+  readonly user?: User;
+  /** The time of the write in RFC 3339. */
+  readonly now?: string;
 }
 
 /** A column of `kubectl get`. Priority 1 is shown with `-o wide` only. */
@@ -42,7 +47,20 @@ export interface Subresource {
   readonly verbs: readonly ('create' | 'get' | 'patch' | 'update')[];
   /** The kind of its request and response bodies, where that is not the object's own. */
   readonly body?: Kind;
+  /** How a write changes the object; absent for `status`, and where the body is not the object. */
+  readonly write?: PartialWrite;
 }
+
+/** A write of a part of an object. Its functions are methods, so that those of one kind fit all. */
+export interface PartialWrite<T extends ApiObject = ApiObject> {
+  /** The object to store: `old` with what the subresource may change of `sent`. */
+  prepare(sent: T, old: T, context: WriteContext): T;
+  /** Errors in the result, except in its metadata. */
+  validate(object: T, old: T, context: WriteContext): readonly FieldError[];
+}
+
+/** Paths of fields. */
+export type FieldPaths = readonly (readonly string[])[];
 
 /** How objects of a kind are deleted, where that differs from removing them once they have no finalizers. */
 export interface DeletionStrategy<T extends ApiObject = ApiObject> {
@@ -100,6 +118,11 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly scaleSelector?: FieldValue<T>;
   /** Endpoints below an object besides `status`. */
   readonly subresources: readonly Subresource[];
+  /**
+   * The fields that a write through a subresource ('' is the object itself) never changes, so that its writer does not own
+   * them. Default: the status, and for the subresource `status` the spec.
+   */
+  readonly resets: Readonly<Record<string, FieldPaths>>;
   readonly deletion: DeletionStrategy<T>;
   /** What the server allocates for objects, in the transaction that writes them. */
   readonly allocates: 'nothing' | 'clusterIpsAndNodePorts';
@@ -120,6 +143,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   prepareForCreate(object: T, context: WriteContext): T;
   /** The same on update; fields that `old` uses are kept. The status was already replaced with that of `old`. */
   prepareForUpdate(object: T, old: T, context: WriteContext): T;
+  /** The same on update of the status; all but status and metadata was already replaced with that of `old`. */
+  prepareForStatusUpdate(object: T, old: T, context: WriteContext): T;
   /** Errors of the name of a new object, worded as in Kubernetes. `isPrefix`: `name` is a generateName. */
   nameErrors(name: string, isPrefix: boolean, context: WriteContext): readonly string[];
   /** Errors in a new object, except in its metadata. */
@@ -170,12 +195,14 @@ export function defineKind<T extends ApiObject>(given: KindDefinition<T>): Kind<
     columns: [],
     selectableFields: {},
     subresources: [],
+    resets: {},
     deletion: {},
     allocates: 'nothing',
     sensitive: false,
     applyDefaults: (object) => object,
     prepareForCreate: (object) => object,
     prepareForUpdate: (object) => object,
+    prepareForStatusUpdate: (object) => object,
     nameErrors: subdomainName,
     validateCreate: () => [],
     validateUpdate: () => [],

@@ -1,5 +1,6 @@
 import type { Status } from '../api/errors.ts';
 import { entityTooLarge, failure } from '../api/errors.ts';
+import type { User } from '../api/user.ts';
 import type { OutputAccount, BufferedOutput } from './limits/unsent-bytes.ts';
 import type { Item } from './cache/item.ts';
 import type { ListBody, Presenter } from './negotiate/presenter.ts';
@@ -74,15 +75,6 @@ export interface ApiRequest {
   readonly remoteAddress?: string | undefined;
   /** Whether the client has disconnected. */
   readonly isAborted?: () => boolean;
-}
-
-/** An authenticated user. */
-export interface User {
-  readonly name: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-  /** Further attributes of the credentials, such as the Pod that a token is bound to: key → values. */
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The user to impersonate, from the request headers. */

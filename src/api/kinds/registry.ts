@@ -19,6 +19,7 @@ import { subjectAccessReviewKind } from './authorization/subjectaccessreview/kin
 import { horizontalPodAutoscalerKind } from './autoscaling/horizontalpodautoscaler/kind.ts';
 import { cronJobKind } from './batch/cronjob/kind.ts';
 import { jobKind } from './batch/job/kind.ts';
+import { certificateSigningRequestKind } from './certificates/certificatesigningrequest/kind.ts';
 import { leaseKind } from './coordination/lease/kind.ts';
 import { configMapKind } from './core/configmap/kind.ts';
 import { endpointsKind } from './core/endpoints/kind.ts';
@@ -88,6 +89,7 @@ export const kinds: readonly Kind[] = [
   horizontalPodAutoscalerKind,
   jobKind,
   cronJobKind,
+  certificateSigningRequestKind,
   podDisruptionBudgetKind,
   clusterRoleBindingKind,
   clusterRoleKind,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { pluginNames } from '../../server/admission/plugins.ts';
 import { UsageError } from '../errors.ts';
 import { readAdmissionPlugins } from './admission-plugins.ts';
 
-const defaults = ['NamespaceLifecycle', 'DefaultIngressClass', 'ValidatingAdmissionWebhook', 'ResourceQuota'];
-const known =
-  'NamespaceLifecycle, DefaultIngressClass, DenyServiceExternalIPs, ValidatingAdmissionWebhook, ResourceQuota';
+const defaults = pluginNames.filter((name) => name !== 'DenyServiceExternalIPs');
+const known = pluginNames.join(', ');
 
 const cases: readonly {
   readonly name: string;
@@ -19,18 +19,12 @@ const cases: readonly {
   {
     name: 'a plugin is enabled in addition, in the order of the plugins',
     enable: ['DenyServiceExternalIPs,ResourceQuota'],
-    want: [
-      'NamespaceLifecycle',
-      'DefaultIngressClass',
-      'DenyServiceExternalIPs',
-      'ValidatingAdmissionWebhook',
-      'ResourceQuota',
-    ],
+    want: pluginNames,
   },
   {
     name: 'flags can be repeated and values have spaces',
     disable: ['ResourceQuota', ' ValidatingAdmissionWebhook,DefaultIngressClass '],
-    want: ['NamespaceLifecycle'],
+    want: ['NamespaceLifecycle', 'CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction'],
   },
   {
     name: 'rejects an unknown plugin',

@@ -13,7 +13,7 @@ import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import type { TimeSlicer } from '../../server/limits/time-slicer.ts';
 import type { Pki } from '../../server/pki/pki.ts';
-import type { User } from '../../server/reply.ts';
+import type { User } from '../../api/user.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import { version } from '../program.ts';

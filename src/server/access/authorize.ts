@@ -1,6 +1,6 @@
 import { failure, forbidden } from '../../api/errors.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import type { User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
 import type { RequestInfo } from '../request.ts';
 import type { Attributes } from './rbac/attributes.ts';
 import { attributesOf } from './rbac/attributes.ts';
@@ -8,7 +8,7 @@ import { describeGrant } from './rbac/grants.ts';
 import { Policy } from './rbac/policy.ts';
 
 /** Members may do everything without any role, so that administrators cannot lock themselves out. */
-const mastersGroup = 'system:masters';
+export const mastersGroup = 'system:masters';
 
 /** Probes have no credentials; these paths reveal nothing but health. */
 const alwaysAllowedPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);

@@ -1,6 +1,9 @@
 /** The admission plugins of this server, by kube-apiserver's names and in its order. */
 export const pluginNames = [
   'NamespaceLifecycle',
+  'CertificateApproval',
+  'CertificateSigning',
+  'CertificateSubjectRestriction',
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
   'ValidatingAdmissionWebhook',

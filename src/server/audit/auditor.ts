@@ -1,4 +1,5 @@
-import type { ApiRequest, Reply, User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
+import type { ApiRequest, Reply } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import type { Audited, RequestObject } from './event.ts';
 import { auditLine } from './event.ts';

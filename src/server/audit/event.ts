@@ -1,6 +1,7 @@
 import type { Status } from '../../api/errors.ts';
 import { userInfoOf } from '../access/identity/users.ts';
-import type { ApiRequest, Reply, User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
+import type { ApiRequest, Reply } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { AuditLevel } from './options.ts';
 import { isSensitive } from './sensitive.ts';

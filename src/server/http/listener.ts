@@ -2,7 +2,8 @@ import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 
 import { isImpersonationHeader, readImpersonation } from '../access/identity/impersonation.ts';
-import type { ApiRequest, Reply, User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
+import type { ApiRequest, Reply } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
 import { AuthRateLimiter } from './auth-rate-limiter.ts';

@@ -10,7 +10,6 @@ import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 import { updateObject } from '../verbs/update-object.ts';
-import type { Subresource } from '../verbs/write-request.ts';
 import { serverRequest } from '../verbs/write-request.ts';
 import type { Content, Remaining } from './conditions.ts';
 import { terminationConditions } from './conditions.ts';
@@ -128,7 +127,7 @@ const finalize = (context: ServerContext, name: string): Promise<void> =>
 async function updateNamespace(
   context: ServerContext,
   name: string,
-  subresource: Subresource,
+  subresource: string,
   change: (namespace: Namespace) => Namespace,
 ): Promise<void> {
   const resource: Resource = { kind: namespaceKind, cache: context.watchCache.of(namespaceKind) };

@@ -1,5 +1,6 @@
 import { isMaster } from '../access/authorize.ts';
-import type { ApiRequest, User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
+import type { ApiRequest } from '../reply.ts';
 import type { RequestInfo, ResourceRequest } from '../request.ts';
 import type { PriorityLevel } from './options.ts';
 

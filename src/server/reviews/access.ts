@@ -9,7 +9,7 @@ import type {
 import type { SubjectAccessReview } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
 import type { Attributes } from '../access/rbac/attributes.ts';
 import type { NormalizedRule } from '../access/rbac/rules.ts';
-import type { User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
 

@@ -3,7 +3,7 @@
 import { badRequest } from '../../api/errors.ts';
 import type { SelfSubjectReview } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
 import type { TokenReview } from '../../api/kinds/authentication/tokenreview/kind.ts';
-import type { User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
 import type { Authenticator } from '../access/identity/authenticator.ts';
 import type { Verdict } from '../access/identity/users.ts';
 import { userInfoOf } from '../access/identity/users.ts';

@@ -2,6 +2,7 @@
 
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
+import { aliceRequest } from '../../api/kinds/certificates/certificatesigningrequest/testing/requests.ts';
 
 type Content = Readonly<Record<string, unknown>>;
 
@@ -81,6 +82,13 @@ const contents: Readonly<Record<string, Content>> = {
     spec: { parentRef: { resource: 'services', namespace: 'default', name: 'web' } },
   },
   'networking.k8s.io/v1 ServiceCIDR': { spec: { cidrs: ['198.51.100.0/24'] } },
+  'certificates.k8s.io/v1 CertificateSigningRequest': {
+    spec: {
+      request: Buffer.from(aliceRequest).toString('base64'),
+      signerName: 'example.org/signer',
+      usages: ['client auth'],
+    },
+  },
   'rbac.authorization.k8s.io/v1 Role': { rules: [rule] },
   'rbac.authorization.k8s.io/v1 ClusterRole': { rules: [rule] },
   'rbac.authorization.k8s.io/v1 RoleBinding': { ...binding, roleRef: { kind: 'Role', name: 'web' } },

@@ -4,6 +4,7 @@ import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkEscalation } from '../access/rbac/escalation.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { admitCertificate } from '../admission/certificates.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { withDefaultIngressClass } from '../admission/ingress-class.ts';
 import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
@@ -22,7 +23,7 @@ import { readObject, withUniqueOwners } from './body.ts';
 import { commitObject, dryRunItem, expiryOf, storedValue, writtenItem } from './commit.ts';
 import { damagedRecord } from './damaged.ts';
 import type { WriteRequest, Written } from './write-request.ts';
-import { clientRequest, resetFieldsOf, withMetadata } from './write-request.ts';
+import { clientRequest, resetFieldsOf, withMetadata, writeContext } from './write-request.ts';
 import { parseWriteOptions } from './write-options.ts';
 
 /** How many generated names are tried. */
@@ -74,6 +75,7 @@ export async function createObject(
     const allocation = await work.run(() => allocateForCreate(context, resource, named, request.dryRun));
     try {
       const object = await work.run(() => validated(context, resource, request, allocation.object));
+      admitCertificate(context, resource, request, { next: object, old: undefined });
       denyExternalIps(context, resource, { next: object, old: undefined });
       await callWebhooks(context, resource, request, { operation: 'CREATE', object, old: undefined });
       rejectRevision(given);
@@ -140,16 +142,17 @@ export const namespaceMismatch = (): Error =>
 
 function validated(context: ServerContext, resource: Resource, request: WriteRequest, object: ApiObject): ApiObject {
   const { kind } = resource;
-  const prepared = kind.prepareForCreate(object, context.write);
+  const write = writeContext(context, request);
+  const prepared = kind.prepareForCreate(object, write);
   const errors = [
     ...validateMetadataCreate(prepared.metadata, {
       namespaced: kind.namespaced,
-      nameErrors: (name, isPrefix) => kind.nameErrors(name, isPrefix, context.write),
+      nameErrors: (name, isPrefix) => kind.nameErrors(name, isPrefix, write),
     }),
-    ...kind.validateCreate(prepared, context.write),
+    ...kind.validateCreate(prepared, write),
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, prepared.metadata.name ?? ''), errors);
-  for (const warning of kind.warnings(prepared, undefined, context.write)) request.warnings.push(warning);
+  for (const warning of kind.warnings(prepared, undefined, write)) request.warnings.push(warning);
   const { withoutController } = kind;
   if (withoutController !== undefined) {
     request.warnings.push(`Fairlead stores the ${kind.kind} and has no controller for it: ${withoutController}`);

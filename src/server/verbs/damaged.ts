@@ -6,7 +6,7 @@ import { conflict, internalError } from '../../api/errors.ts';
 import type { DeleteOptions } from '../../api/delete-options.ts';
 import type { DamagedRecord } from '../../store/store.ts';
 import type { ServerContext } from '../context.ts';
-import type { User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject } from '../resource.ts';

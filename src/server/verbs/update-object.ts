@@ -1,12 +1,13 @@
 import { conflict, failure, invalid, notFound, staleObject, serverTimeout } from '../../api/errors.ts';
 import { invalidValue } from '../../api/field-errors.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind, PartialWrite, WriteContext } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { admitCertificate } from '../admission/certificates.ts';
 import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
@@ -24,7 +25,7 @@ import { commitObject, dryRunItem, expiryOf, servedObject, storedValue, writtenI
 import { rejectDamaged } from './damaged.ts';
 import { hasFinalizers } from './delete-object.ts';
 import type { WriteRequest, Written } from './write-request.ts';
-import { resetFieldsOf, withMetadata } from './write-request.ts';
+import { resetFieldsOf, withMetadata, writeContext } from './write-request.ts';
 
 /** How often a write is tried when other writes conflict, and a write whose work is sliced. */
 const attempts = 64;
@@ -106,6 +107,7 @@ async function tryUpdate(
       validated(context, resource, request, { next: allocation.object, old, warnings }),
     );
     const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
+    admitCertificate(context, resource, request, { next: settled, old });
     if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
     await callWebhooks(context, resource, request, { operation: 'UPDATE', object: settled, old });
     const change = { item, old, next: settled, allocation };
@@ -231,38 +233,54 @@ function validated(
   { next, old, warnings }: { readonly next: ApiObject; readonly old: ApiObject; readonly warnings: string[] },
 ): ApiObject {
   const { kind } = resource;
-  const isStatus = request.subresource === 'status';
-  const isContent = request.subresource === '' || request.subresource === 'scale';
-  const endpoint = limitedToSubresource(kind, request, next, old);
-  const prepared = isContent ? kind.prepareForUpdate(endpoint, old, context.write) : endpoint;
-  const counted = withGeneration(kind, prepared, old);
-  const errors = [
-    ...validateMetadataUpdate(counted.metadata, old.metadata),
-    ...(isStatus ? kind.validateStatus(counted, old, context.write) : kind.validateUpdate(counted, old, context.write)),
-  ];
+  const write = writeContext(context, request);
+  const endpoint = endpointOf(kind, request.subresource);
+  const counted = withGeneration(kind, endpoint.prepare(next, old, write), old);
+  const errors = [...validateMetadataUpdate(counted.metadata, old.metadata), ...endpoint.validate(counted, old, write)];
   if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
-  if (isContent) for (const warning of kind.warnings(counted, old, context.write)) warnings.push(warning);
-  if (isStatus) for (const warning of kind.statusWarnings(counted)) warnings.push(warning);
+  for (const warning of endpoint.warnings?.(counted, old, write) ?? []) warnings.push(warning);
   return counted;
 }
 
-/** Restores what the subresource cannot change: the object keeps its status, `/status` the rest, `/finalize` all but finalizers. */
-function limitedToSubresource(kind: Kind, { subresource }: WriteRequest, next: ApiObject, old: ApiObject): ApiObject {
-  if (subresource === '' || subresource === 'scale') return kind.hasStatus ? withPart(next, old, 'status') : next;
-  if (subresource === 'finalize') return { ...withPart(old, next, 'spec'), metadata: next.metadata };
-  const { managedFields } = next.metadata;
-  const metadata = kind.custom
-    ? withMetadata(old, managedFields === undefined ? {} : { managedFields }).metadata
-    : next.metadata;
-  return { ...withPart(old, next, 'status'), metadata };
+/** What a write of the object, or through one of its subresources, may change. */
+interface Endpoint extends PartialWrite {
+  warnings?(object: ApiObject, old: ApiObject, context: WriteContext): readonly string[];
 }
 
-/** `object` with one top-level field of `source`. */
-function withPart(object: ApiObject, source: ApiObject, part: 'status' | 'spec'): ApiObject {
-  const value: unknown = Reflect.get(source, part);
-  if (value !== undefined) return { ...object, [part]: value };
-  const { [part]: _, ...rest } = object as ApiObject & Record<string, unknown>;
-  return rest;
+function endpointOf(kind: Kind, subresource: string): Endpoint {
+  if (subresource === 'status') {
+    return {
+      prepare: (sent, old, write) => kind.prepareForStatusUpdate(withStatusOf(kind, sent, old), old, write),
+      validate: (object, old, write) => kind.validateStatus(object, old, write),
+      warnings: (object) => kind.statusWarnings(object),
+    };
+  }
+  const write = kind.subresources.find(({ name }) => name === subresource)?.write;
+  if (write !== undefined) return write;
+  return {
+    prepare: (sent, old, context) => kind.prepareForUpdate(kind.hasStatus ? withStatus(sent, old) : sent, old, context),
+    validate: (object, old, context) => kind.validateUpdate(object, old, context),
+    warnings: (object, old, context) => kind.warnings(object, old, context),
+  };
+}
+
+/** The stored object with the status that was sent, and its metadata unless it is a custom resource. */
+function withStatusOf(kind: Kind, sent: ApiObject, old: ApiObject): ApiObject {
+  const { managedFields } = sent.metadata;
+  const metadata = kind.custom
+    ? withMetadata(old, managedFields === undefined ? {} : { managedFields }).metadata
+    : sent.metadata;
+  return { ...withStatus(old, sent), metadata };
+}
+
+type WithStatus = ApiObject & { readonly status?: unknown };
+
+/** `object` with the status of `source`. */
+function withStatus(object: ApiObject, source: ApiObject): ApiObject {
+  const { status: _, ...rest } = object as WithStatus;
+  const { status } = source as WithStatus;
+  const completed: WithStatus = status === undefined ? rest : { ...rest, status };
+  return completed;
 }
 
 /** Increments the generation if the change affects it. */
@@ -279,6 +297,6 @@ function raisesGeneration({ generation, hasStatus }: Kind, next: ApiObject, old:
 }
 
 function contentOf(object: ApiObject, withoutStatus: boolean): unknown {
-  const { metadata: _, status, ...content } = object as ApiObject & { readonly status?: unknown };
+  const { metadata: _, status, ...content } = object as WithStatus;
   return withoutStatus ? content : { ...content, status };
 }

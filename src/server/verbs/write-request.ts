@@ -1,9 +1,12 @@
-import type { Kind } from '../../api/kind.ts';
+import type { Kind, WriteContext } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { timestamp } from '../../api/timestamp.ts';
 import type { Item } from '../cache/item.ts';
+import type { ServerContext } from '../context.ts';
 import type { FieldSet } from '../patch/fields/set.ts';
 import { emptySet, fieldSetOf } from '../patch/fields/set.ts';
-import type { ApiCall, User } from '../reply.ts';
+import type { User } from '../../api/user.ts';
+import type { ApiCall } from '../reply.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -11,16 +14,14 @@ import type { Representation } from './representation.ts';
 import type { WriteOptions } from './write-options.ts';
 import { managerOf } from './write-options.ts';
 
-/** The subresource through which an object is written; '' is the object itself. */
-export type Subresource = '' | 'status' | 'finalize' | 'scale';
-
 /** The parameters of a write, for all verbs. */
 export interface WriteRequest {
   /** The user who writes, for authorization and admission; undefined for the server itself. */
   readonly user: User | undefined;
   readonly namespace: string;
   readonly name: string;
-  readonly subresource: Subresource;
+  /** The subresource through which the object is written; '' is the object itself. */
+  readonly subresource: string;
   readonly dryRun: boolean;
   /** The manager of the fields that are set; undefined if `metadata.managedFields` is already set. */
   readonly manager: string | undefined;
@@ -53,16 +54,12 @@ export const clientRequest = (
   work,
   namespace: info.namespace,
   name: info.name,
-  subresource: subresourceOf(info),
+  subresource: info.subresource,
   dryRun: options.dryRun,
   manager: managerOf(options, request.header('user-agent')),
   warnings,
   sent: () => sentOptions(info.query),
 });
-
-/** The subresource of a request, if it writes the object itself. */
-const subresourceOf = ({ subresource }: ResourceRequest): Subresource =>
-  subresource === 'status' || subresource === 'finalize' || subresource === 'scale' ? subresource : '';
 
 const sentOptions = (query: URLSearchParams): SentOptions => ({
   ...(query.has('dryRun') ? { dryRun: query.getAll('dryRun') } : {}),
@@ -98,7 +95,16 @@ const statusFields = fieldSetOf(['status']);
 const specFields = fieldSetOf(['spec']);
 
 /** The fields that a write through a subresource never changes, and therefore never owns. */
-export function resetFieldsOf(kind: Kind, subresource: Subresource): FieldSet {
+export function resetFieldsOf({ resets, hasStatus }: Kind, subresource: string): FieldSet {
+  const declared = resets[subresource];
+  if (declared !== undefined) return fieldSetOf(...declared);
   if (subresource === 'status') return specFields;
-  return kind.hasStatus ? statusFields : emptySet;
+  return hasStatus ? statusFields : emptySet;
 }
+
+/** The context of a write for the functions of a kind. */
+export const writeContext = ({ write, clock }: ServerContext, { user }: WriteRequest): WriteContext => ({
+  ...write,
+  ...(user === undefined ? {} : { user }),
+  now: timestamp(clock()),
+});

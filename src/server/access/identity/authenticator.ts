@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { StaticToken } from './static-tokens.ts';
 import type { Verdict } from './users.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 
 import { isSignedBy, readCertificates } from '../../pki/renewal.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import { anonymous, authenticated, credentialId } from './users.ts';
 
 /** The result for a connection: a user, no certificate, or a certificate that is not accepted. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import { testServer } from '../../testing/server.ts';
 import { impersonationTargets, impersonatedUser, readImpersonation } from './impersonation.ts';
 

@@ -1,6 +1,7 @@
 import { badRequest } from '../../../api/errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors } from '../../../api/names.ts';
-import type { ApiRequest, Impersonation, User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
+import type { ApiRequest, Impersonation } from '../../reply.ts';
 import { accountGroups } from './claims.ts';
 import { anonymous } from './users.ts';
 

@@ -2,7 +2,7 @@ import type { JWTVerifyResult } from 'jose';
 
 import { truncate } from '../../../api/text.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import { quoted } from '../rbac/covers.ts';
 import type { Lookup } from './bound-objects.ts';
 import { boundObjectError } from './bound-objects.ts';

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import { authenticated } from './users.ts';
 
 /** A bearer token of a user, as a line of `--token-auth-file`. */

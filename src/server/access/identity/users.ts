@@ -1,5 +1,5 @@
 import type { UserInfo } from '../../../api/kinds/authentication/tokenreview/kind.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 
 /** The result of a token check. */
 export type Verdict =

@@ -10,7 +10,7 @@ import { roleKind } from '../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { ServerContext } from '../../context.ts';
 import { equalJson } from '../../patch/json-value.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import type { Resource } from '../../resource.ts';
 import { subjectOf } from '../../resource.ts';
 import type { WriteRequest } from '../../verbs/write-request.ts';

@@ -1,5 +1,5 @@
 import type { Binding, RoleRef, Subject } from '../../../api/kinds/rbac/binding.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import { getOrCompute } from '../../../api/maps.ts';
 
 /** One subject of one binding: it holds a role in all namespaces or in one. */

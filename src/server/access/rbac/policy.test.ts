@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Binding, Subject } from '../../../api/kinds/rbac/binding.ts';
 import type { Role } from '../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
 import type { ResourceAttributes } from './attributes.ts';

@@ -7,7 +7,7 @@ import { roleKind } from '../../../api/kinds/rbac/role/kind.ts';
 import type { Kind } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import type { Attributes } from './attributes.ts';
 import type { Grant } from './grants.ts';
 import { GrantIndex, grantsOf } from './grants.ts';

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../api/kind.ts';
 import { kinds } from '../../../api/kinds/registry.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
-import type { User } from '../../reply.ts';
+import type { User } from '../../../api/user.ts';
 import type { Representation } from '../../verbs/representation.ts';
 
 /** A write that is ready to be committed, as webhooks see it: the `attributes` of Kubernetes' admission. */

@@ -1,6 +1,7 @@
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidAll, invalidValue } from '../../../field-errors.ts';
+import type { PartialWrite } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { labelName, qualifiedNameErrors } from '../../../names.ts';
 import type { Namespace } from './schema.ts';
@@ -11,6 +12,12 @@ const nameLabel = 'kubernetes.io/metadata.name';
 
 /** The entry of spec.finalizers that the namespace controller removes when the namespace is empty. */
 export const namespaceFinalizer = 'kubernetes';
+
+/** PUT of `finalize`, which changes the finalizers in the spec. */
+const finalize: PartialWrite<Namespace> = {
+  prepare: ({ spec, metadata }, old) => ({ ...old, spec, metadata }),
+  validate: updateErrors,
+};
 
 export const namespaceKind = defineKind<Namespace>({
   group: '',
@@ -24,7 +31,7 @@ export const namespaceKind = defineKind<Namespace>({
   hasStatus: true,
   deleteReturns: 'object',
   columns: [nameColumn, column('Status', 'Active or Terminating.', ({ status }) => status.phase ?? ''), ageColumn],
-  subresources: [{ name: 'finalize', verbs: ['update'] }],
+  subresources: [{ name: 'finalize', verbs: ['update'], write: finalize }],
   deletion: {
     // They contain the objects of the cluster itself.
     protectedNames: ['default', 'kube-system', 'kube-public'],
@@ -43,7 +50,7 @@ export const namespaceKind = defineKind<Namespace>({
   prepareForUpdate: (object, old) => withNameLabel({ ...object, spec: old.spec, status: old.status }),
   nameErrors: labelName,
   validateCreate: (object) => finalizerErrors(object, () => 'spec.finalizers'),
-  validateUpdate: (object) => finalizerErrors(object, (index) => `spec.finalizers[${index}]`),
+  validateUpdate: updateErrors,
   validateStatus: phaseErrors,
 });
 
@@ -73,6 +80,10 @@ function finalizerErrors({ spec }: Namespace, pathOf: (index: number) => string)
     const problem = 'name is neither a standard finalizer name nor is it fully qualified';
     return [...errors, invalidValue(pathOf(index), finalizer, problem)];
   });
+}
+
+function updateErrors(object: Namespace): readonly FieldError[] {
+  return finalizerErrors(object, (index) => `spec.finalizers[${index}]`);
 }
 
 function phaseErrors({ metadata, status: { phase } }: Namespace): readonly FieldError[] {

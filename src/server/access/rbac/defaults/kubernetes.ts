@@ -2,9 +2,10 @@
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
-import { binding, change, aggregated, getting, group, on, read, role, user } from './role-table.ts';
+import { binding, change, aggregated, getting, group, named, on, read, role, user } from './role-table.ts';
 
 const everyVerb = 'create delete deletecollection get list patch update watch';
+const certificates = 'certificates.k8s.io';
 const report = 'create patch update';
 
 export const kubernetesRoles: readonly ClusterRole[] = [
@@ -96,6 +97,18 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     on('authentication.k8s.io', 'tokenreviews', 'create'),
     on('authorization.k8s.io', 'subjectaccessreviews', 'create'),
   ]),
+  role('system:node-bootstrapper', [on(certificates, 'certificatesigningrequests', `create ${read}`)]),
+  role(`system:${certificates}:certificatesigningrequests:nodeclient`, [
+    on(certificates, 'certificatesigningrequests/nodeclient', 'create'),
+  ]),
+  role(`system:${certificates}:certificatesigningrequests:selfnodeclient`, [
+    on(certificates, 'certificatesigningrequests/selfnodeclient', 'create'),
+  ]),
+  ...['kubelet-serving', 'kube-apiserver-client', 'kube-apiserver-client-kubelet', 'legacy-unknown'].map((signer) =>
+    role(`system:${certificates}:${signer}-approver`, [
+      named(on(certificates, 'signers', 'approve'), `kubernetes.io/${signer}`),
+    ]),
+  ),
   role('system:kube-dns', [on('', 'endpoints services', 'list watch')]),
   role('system:node-proxier', [
     on('', 'endpoints services', 'list watch'),
