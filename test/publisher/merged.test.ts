@@ -4,12 +4,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { dig } from '../dns/clients.ts';
 import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { unlessInstalled } from '../harness/needs.ts';
+import { FairleadProcess } from '../harness/process.ts';
+import type { SetCluster } from '../multicluster/set.ts';
+import { startSet } from '../multicluster/set.ts';
 import { key, keyFile, PrimaryServer } from './servers.ts';
 import { startStand } from './stand.ts';
 
@@ -90,6 +94,47 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
 
     await kubectl('west', ['delete', 'serviceexports.v1beta1.multicluster.x-k8s.io', 'shop']);
     await waitFor(targets.slice(0, 1));
+  });
+
+  test('SRV-10 a Kerberos client outside finds all clusters by one name, and a lost cluster leaves it with its lease', async () => {
+    await using stack = new AsyncDisposableStack();
+    const primary = stack.use(await PrimaryServer.start('Knot'));
+    const places = ['west', 'east'].map((id) => ({ id, region: 'eu', zone: `eu-${id}` }));
+    const [west, east] = await startSet(places, stack);
+    assert.ok(west && east);
+    const folder = stack.use(await temporaryDirectory());
+    const keyPath = join(folder.path, 'key.conf');
+    await writeFile(keyPath, keyFile(key));
+    const server = `${primary.place.address}:${primary.place.port}`;
+    const flags = ['--zone', 'example.org', '--server', server, '--tsig-key-file', keyPath, '--health-port', '0'];
+    const publisher = stack.use(new FairleadProcess(['publisher', '--kubeconfig', east.kubeconfig, ...flags]));
+    await publisher.ready();
+
+    const protocols = ['TCP', 'UDP'] as const;
+    const ports = protocols.map((protocol) => ({
+      name: protocol.toLowerCase(),
+      protocol,
+      port: 8088,
+      srvServiceName: 'kerberos',
+    }));
+    // The clusters are on one machine, and each would allocate the first address of the same range.
+    const targets = ['127.32.7.1', '127.32.7.2'];
+    const targetOf = async ({ client }: SetCluster): Promise<string | undefined> =>
+      (await client.get(serviceKind, { namespace: 'shop', name: 'idm' })).status.loadBalancer?.ingress?.[0]?.ip;
+    for (const [index, cluster] of [west, east].entries()) {
+      const loadBalancerIP = targets[index] ?? '';
+      const spec = { type: 'LoadBalancer', loadBalancerIP, ports } as const;
+      await cluster.serve('idm', spec, { 'fairlead.dev/hostname': 'idm.example.org' });
+      await until('it has a load balancer', async () => (await targetOf(cluster)) === loadBalancerIP);
+      await cluster.export('idm');
+    }
+    const answers = async (name: string, type?: string): Promise<string> =>
+      (await dig(primary.place, `${name}.example.org`, type)).answer.join();
+    await until('both clusters are published', async () => (await answers('idm')) === 'A 127.32.7.1,A 127.32.7.2');
+    for (const protocol of protocols)
+      assert.equal(await answers(`_kerberos._${protocol.toLowerCase()}.idm`, 'SRV'), 'SRV 0 100 8088 idm.example.org.');
+    await west.kill();
+    await until('the lost cluster is gone', async () => (await answers('idm')) === 'A 127.32.7.2');
   });
 
   test('loses the targets of a lost cluster with its slices, and never the last ones', async () => {

@@ -5,8 +5,10 @@ import { after, before, describe, test } from 'node:test';
 import { until } from '../../src/server/testing/until.ts';
 import { unlessInstalled } from '../harness/needs.ts';
 import { run } from '../harness/command.ts';
+import type { FairleadProcess } from '../harness/process.ts';
 import { dig } from '../dns/clients.ts';
 import { key, nextKey } from './servers.ts';
+import { askHealth } from '../parts/controllers-process.ts';
 import type { PublisherStand } from './stand.ts';
 import { balanced, setIngress, startStand } from './stand.ts';
 
@@ -15,9 +17,10 @@ const needs = unlessInstalled('named', 'knotd', 'dig', 'nsupdate');
 describe('the publisher with BIND', { skip: needs }, () => {
   const stack = new AsyncDisposableStack();
   let stand: PublisherStand;
+  let publisher: FairleadProcess;
   before(async () => {
     stand = stack.use(await startStand('BIND'));
-    await stand.publish();
+    publisher = await stand.publish();
   });
   after(() => stack.disposeAsync());
 
@@ -60,31 +63,54 @@ describe('the publisher with BIND', { skip: needs }, () => {
     );
   });
 
-  test('refused names get one Event each, and other records are unaffected', async () => {
+  test('what cannot be published gets one Event and one log line, and other records are unaffected', async () => {
     const names = 'shop.example.org,shop.example.net,bad..example.org,www.example.org,*.wild.example.org';
-    await stand.kubectl(['apply', '-f', '-'], balanced('shop', { hostname: names }));
+    const huge = Array.from({ length: 5000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+    await stand.kubectl(
+      ['apply', '-f', '-'],
+      [
+        balanced('shop', { hostname: names }),
+        balanced('alias', { hostname: 'mail.example.org' }),
+        balanced('huge', { hostname: 'huge.example.org', annotations: `, fairlead.dev/target: "${huge.join()}"` }),
+      ].join('---\n'),
+    );
     await setIngress(stand, 'shop', '[{"ip":"192.0.2.11"}]');
+    await setIngress(stand, 'alias', '[{"hostname":"lb.example.net"}]');
     await stand.waitFor('shop', 'A', ['A 192.0.2.11']);
     await stand.waitFor('any.wild', 'A', ['A 192.0.2.11']);
     assert.deepEqual(await stand.answers('www'), ['A 192.0.2.80'], 'it has no owner');
-    const wanted = [
-      /^HostnameNotInZone: shop\.example\.net is in no zone of this publisher, which are example\.org$/,
-      /^InvalidHostname: "bad\.\.example\.org" is not a host name/,
-      /^NotOwned: A www\.example\.org exists and has no owner, so it is not changed$/,
+    assert.deepEqual(await stand.answers('mail', 'MX'), ['MX 10 www.example.org.']);
+    const wanted: readonly (readonly [string, RegExp])[] = [
+      ['shop', /^HostnameNotInZone: shop\.example\.net is in no zone of this publisher, which are example\.org$/],
+      ['shop', /^InvalidHostname: "bad\.\.example\.org" is not a host name/],
+      ['shop', /^NotOwned: A www\.example\.org exists and has no owner, so it is not changed$/],
+      ['alias', /^NotOwned: MX mail\.example\.org .* not changed; an alias cannot be beside other records$/],
+      ['huge', /^UpdateFailed: huge\.example\.org: the records need more than a DNS message of 65535 bytes$/],
     ];
-    await until('the Events are there', async () => {
-      const events = await stand.events('shop');
-      return wanted.every((each) => events.some((event) => each.test(event)));
-    });
-    assert.equal((await stand.events('shop')).filter((each) => each.startsWith('NotOwned')).length, 1);
+    const matching = async (service: string, event: RegExp): Promise<number> =>
+      (await stand.events(service)).filter((each) => event.test(each)).length;
+    for (const [service, event] of wanted)
+      await until(`${String(event)} of ${service}`, async () => (await matching(service, event)) > 0);
+    // A later change shows that further syncs have repeated nothing.
+    await setIngress(stand, 'shop', '[{"ip":"192.0.2.12"}]');
+    await stand.waitFor('shop', 'A', ['A 192.0.2.12']);
+    for (const [service, event] of wanted) {
+      assert.equal(await matching(service, event), 1, String(event));
+      const reason = event.source.slice(1, event.source.indexOf(':'));
+      const logged = publisher.err
+        .split('\n')
+        .filter((line) => line.includes(`"service/default/${service}"`) && line.includes(`"reason":"${reason}"`));
+      assert.equal(logged.length, 1, logged.join('\n'));
+    }
     const plan = await stand.plan();
-    assert.match(plan, /^nothing to change$/m);
     assert.match(plan, /^NotOwned {2}service\/default\/shop: A www\.example\.org exists and has no owner/m);
+    await stand.kubectl(['delete', 'service', 'huge', 'alias']);
+    await until('the plan is empty', async () => /^nothing to change$/m.test(await stand.plan()));
   });
 
   test('what was changed by hand is restored; a name that was taken is not', async () => {
     await nsupdate('update delete shop.example.org A', 'update add shop.example.org 60 A 192.0.2.99');
-    await stand.waitFor('shop', 'A', ['A 192.0.2.11']);
+    await stand.waitFor('shop', 'A', ['A 192.0.2.12']);
     await nsupdate('update delete _http._tcp.shop.example.org SRV');
     await stand.waitFor('_http._tcp.shop', 'SRV', ['SRV 0 100 80 shop.example.org.']);
   });
@@ -118,6 +144,36 @@ describe('the publisher with BIND', { skip: needs }, () => {
     assert.doesNotMatch(migrating, /^\w+ +A /m, 'only owners change');
   });
 
+  test('the rights of its role are sufficient, with leader election too', async () => {
+    const elect = ['--leader-elect=true', '--owner-id', 'elected'];
+    await using elected = await stand.publish(elect);
+    for (const each of [publisher, elected]) {
+      const { text } = await askHealth(each, '/metrics');
+      assert.match(text, /^rest_client_requests_total\{code="20[01]"/m);
+      assert.doesNotMatch(text, /^rest_client_requests_total\{code="40[13]"/m);
+      assert.doesNotMatch(each.err, /forbidden/i);
+    }
+    await elected.stop('SIGTERM');
+  });
+
+  test('a wrong clock is one Event and one log line, whatever the difference at each attempt', async () => {
+    const ahead = 'const now = Date.now; let drift = 1000_000; Date.now = () => now() + (drift += 7);';
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` };
+    await stand.kubectl(['apply', '-f', '-'], balanced('clock', { hostname: 'clock.example.org' }));
+    await setIngress(stand, 'clock', '[{"ip":"192.0.2.41"}]');
+    await using fast = await stand.publish(['--owner-id', 'fast'], { env });
+    const attempts = async (): Promise<number> => {
+      const { text } = await askHealth(fast, '/metrics');
+      return Number(/^external_dns_controller_consecutive_soft_errors (\d+)$/m.exec(text)?.[1]);
+    };
+    await until('it has tried several times', async () => (await attempts()) > 3);
+    const of = (lines: readonly string[]): number =>
+      lines.filter((line) => line.includes('BADTIME: its clock is')).length;
+    assert.equal(of(await stand.events('clock')), 1);
+    assert.equal(of(fast.err.split('\n')), 1, fast.err);
+    await fast.stop('SIGTERM');
+  });
+
   test('survives a server that is down, and rotated keys', async () => {
     await stand.primary.stop();
     await stand.kubectl(['apply', '-f', '-'], balanced('late', { hostname: 'late.example.org' }));
@@ -137,8 +193,14 @@ describe('the publisher with BIND', { skip: needs }, () => {
 });
 
 describe('the publisher with Knot', { skip: needs }, () => {
+  const stack = new AsyncDisposableStack();
+  let stand: PublisherStand;
+  before(async () => {
+    stand = stack.use(await startStand('Knot'));
+  });
+  after(() => stack.disposeAsync());
+
   test('SRV-10 publishes, updates and deletes; a restart changes nothing', async () => {
-    await using stand = await startStand('Knot');
     const first = await stand.publish();
     await stand.kubectl(['apply', '-f', '-'], balanced('shop', { hostname: 'shop.example.org' }));
     await setIngress(stand, 'shop', '[{"hostname":"lb.example.net"}]');
@@ -157,5 +219,44 @@ describe('the publisher with Knot', { skip: needs }, () => {
       'the name is gone',
       async () => (await dig(stand.primary.place, 'shop.example.org')).status === 'NXDOMAIN',
     );
+  });
+
+  test('SRV-10 publishes node ports at the nodes, and endpoints of a headless Service with names of their own', async () => {
+    const ports = '[{name: http, port: 80, protocol: TCP, nodePort: 30080}]';
+    const slice = {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'db-1', labels: { 'kubernetes.io/service-name': 'db' } },
+      addressType: 'IPv4',
+      endpoints: [
+        { addresses: ['198.51.100.1'], hostname: 'db-0' },
+        { addresses: ['198.51.100.2'] },
+        { addresses: ['198.51.100.3'], conditions: { ready: false } },
+      ],
+      ports: [{ name: 'pg', port: 5432 }],
+    };
+    const manifests = [
+      'apiVersion: v1\nkind: Node\nmetadata: {name: one}\n',
+      `apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {fairlead.dev/hostname: web.example.org}}\nspec: {type: NodePort, ports: ${ports}}\n`,
+      'apiVersion: v1\nkind: Service\nmetadata: {name: db, annotations: {fairlead.dev/hostname: db.example.org}}\nspec: {clusterIP: None, ports: [{name: pg, port: 5432}]}\n',
+      JSON.stringify(slice),
+    ];
+    await stand.kubectl(['apply', '-f', '-'], manifests.join('\n---\n'));
+    const addresses = [
+      { type: 'InternalIP', address: '10.0.0.1' },
+      { type: 'ExternalIP', address: '192.0.2.70' },
+    ];
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status: { addresses, conditions } })];
+    await stand.kubectl(['patch', 'node', 'one', ...patch]);
+    await stand.waitFor('web', 'A', ['A 192.0.2.70']);
+    await stand.waitFor('_http._tcp.web', 'SRV', ['SRV 0 100 30080 web.example.org.']);
+    await stand.waitFor('db', 'A', ['A 198.51.100.1', 'A 198.51.100.2']);
+    await stand.waitFor('_pg._tcp.db', 'SRV', [
+      'SRV 0 100 5432 198-51-100-2.db.example.org.',
+      'SRV 0 100 5432 db-0.db.example.org.',
+    ]);
+    assert.deepEqual(await stand.answers('db-0.db'), ['A 198.51.100.1']);
+    assert.deepEqual(await stand.answers('198-51-100-2.db'), ['A 198.51.100.2']);
   });
 });

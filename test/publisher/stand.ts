@@ -7,6 +7,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { run } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
+import type { ProcessOptions } from '../harness/process.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { FairleadServer } from '../harness/server.ts';
 import { dig } from '../dns/clients.ts';
@@ -21,7 +22,7 @@ export interface PublisherStand extends AsyncDisposable {
   /** Runs kubectl as the administrator. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
   /** Starts a publisher. */
-  readonly publish: (flags?: readonly string[]) => Promise<FairleadProcess>;
+  readonly publish: (flags?: readonly string[], options?: ProcessOptions) => Promise<FairleadProcess>;
   /** Prints the plan. */
   readonly plan: (flags?: readonly string[]) => Promise<string>;
   /** Replaces the key file. */
@@ -37,13 +38,14 @@ export interface PublisherStand extends AsyncDisposable {
 /** Where the publisher writes: a provider with its flags. Left out: the server of the stand. */
 export interface StandOptions {
   readonly provider?: readonly string[];
+  readonly serverFlags?: readonly string[];
 }
 
-export async function startStand(maker: Maker, { provider }: StandOptions = {}): Promise<PublisherStand> {
+export async function startStand(maker: Maker, { provider, serverFlags }: StandOptions = {}): Promise<PublisherStand> {
   await using stack = new AsyncDisposableStack();
   const [primary, server, folder] = await Promise.all([
     PrimaryServer.start(maker).then((each) => stack.use(each)),
-    FairleadServer.start().then((each) => stack.use(each)),
+    FairleadServer.start(serverFlags).then((each) => stack.use(each)),
     temporaryDirectory().then((each) => stack.use(each)),
   ]);
   const kubeconfig = join(folder.path, 'publisher.kubeconfig');
@@ -79,9 +81,9 @@ export async function startStand(maker: Maker, { provider }: StandOptions = {}):
     kubeconfig,
     kubectl,
     useKey,
-    async publish(flags = []) {
+    async publish(flags = [], options = {}) {
       const args = ['publisher', ...common, '--health-port', '0', '--leader-elect=false', '--interval', '1s', ...flags];
-      const process = own.use(new FairleadProcess(args));
+      const process = own.use(new FairleadProcess(args, options));
       await process.ready();
       return process;
     },

@@ -5,7 +5,9 @@ import type { Policy, ZonePlan } from './changes.ts';
 import { contentAfter, planZone } from './changes.ts';
 import { desired } from './desired.ts';
 import type { RecordSet, ZoneContent } from './record-set.ts';
+import { recordSet } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
+import type { DomainFilter } from './zones.ts';
 import { claim, lines, zoneOf } from './testing/objects.ts';
 
 const plain: RegistryOptions = { ownerId: 'me', prefix: '', suffix: '', wildcardReplacement: '' };
@@ -72,6 +74,7 @@ const applied = (content: ZoneContent, { changes: all }: ZonePlan): string =>
 
 const shop = 'shop.example.org 60 A 192.0.2.1';
 const wantsShop = claim(setsOf(shop));
+const srvTo = { ttl: 60, values: ['0 100 80 shop.example.org.'] };
 const wantsAlias = claim(setsOf('shop.example.org 60 CNAME lb.example.net.'));
 
 describe('changes of a zone', () => {
@@ -278,6 +281,25 @@ describe('changes of a zone', () => {
     assert.deepEqual(change?.noAlias, ['shop.example.org']);
   });
 
+  test('SRV-10 an SRV record is published only if the host that it points to is ours', () => {
+    const srv = { ...recordSet('_http._tcp.shop.example.org', 'SRV', srvTo), hostname: 'shop.example.org' };
+    const claims = [claim([...setsOf(shop), srv])];
+    const taken = plan({ claims, current: 'shop.example.org 60 A 192.0.2.9' });
+    assert.deepEqual(changes(taken), []);
+    assert.equal(taken.all.length, 1);
+    const lost = plan({
+      claims,
+      current: `shop.example.org 60 A 192.0.2.9\n_http._tcp.shop.example.org 60 SRV 0 100 81 shop.example.org.\n${own('srv-_http._tcp.shop.example.org')}`,
+    });
+    assert.deepEqual(changes(lost), [], 'what was published before stays as it is');
+    const foreign = own('srv-_http._tcp.shop.example.org', 'other');
+    assert.deepEqual(
+      changes(plan({ claims, current: foreign })),
+      [`+ ${own('a-shop.example.org')}`, `+ ${shop}`],
+      'the host does not depend on its SRV records',
+    );
+  });
+
   test('counts what it owns, and what belongs to others', () => {
     const current = `${shop}\n${own('a-shop.example.org')}\nwww.example.org 60 A 192.0.2.7`;
     const wanted = [wantsShop, claim(setsOf('www.example.org 60 A 192.0.2.1'))];
@@ -298,7 +320,8 @@ describe('changes of a zone', () => {
 });
 
 describe('what is to exist', () => {
-  const options = { zones: ['example.org', 'sub.example.org'], filter: { include: [], exclude: [] }, registry: plain };
+  const filter: DomainFilter = { include: [], exclude: [] };
+  const options = { zones: ['example.org', 'sub.example.org'], filter, registry: plain };
   const wantedIn = (claims: readonly Claim[], more: Partial<typeof options> = {}) => {
     const { zones, refusals } = desired(claims, { ...options, ...more });
     const sets = [...zones].flatMap(([name, names]) =>
@@ -327,6 +350,24 @@ describe('what is to exist', () => {
     };
     assert.deepEqual(wantedIn([stranger, b]), want);
     assert.deepEqual(wantedIn([b, stranger]), want);
+  });
+
+  test('what belongs to a host name is refused with it, in one statement', () => {
+    const withSrv = (resource: string, namespace: string, hostname = 'x.example.org'): Claim => {
+      const srv = { ...recordSet(`_a._tcp.${hostname}`, 'SRV', srvTo), hostname };
+      return claim([...setsOf(`${hostname} 60 A 192.0.2.1`), srv], { resource, namespace, since: resource });
+    };
+    const { sets, refusals } = wantedIn([
+      { ...b, resource: '1', since: '1' },
+      withSrv('2', 'other'),
+      withSrv('3', 'default', 'x.example.net'),
+    ]);
+    assert.deepEqual(sets, ['example.org: x.example.org 30 A 192.0.2.2 1']);
+    assert.deepEqual(refusals, ['HostnameTaken 2', 'HostnameNotInZone 3']);
+    const below = wantedIn([withSrv('4', 'default', 'x.sub.example.org')], {
+      filter: { include: ['.x.sub.example.org'], exclude: [] },
+    });
+    assert.deepEqual(below, { sets: [], refusals: [] }, 'a filter does not separate them either');
   });
 
   test('an alias joins nothing but the same alias', () => {

@@ -73,6 +73,8 @@ class Planner {
   readonly #input: ZoneInput;
   readonly #changes: NameChange[] = [];
   readonly #refusals: ObjectRefusal[] = [];
+  /** Names that cannot be changed. What belongs to them stays as it is. */
+  readonly #refused = new Set<Name>();
   readonly #owned = new Map<string, number>();
   readonly #mismatches = new Map<string, number>();
 
@@ -97,8 +99,9 @@ class Planner {
     const own = published.filter((set) => this.#isOwned(set));
     for (const { type } of own) count(this.#owned, type);
     if (wanted.length === 0 && !own.some((set) => !this.#isKept(set))) return;
+    if (wanted.some(({ set }) => this.#refused.has(set.hostname ?? ''))) return;
     const problem = this.#problem(name, wanted, own);
-    if (problem !== undefined) return this.#refuse(wanted, problem);
+    if (problem !== undefined) return this.#refuse(name, wanted, problem);
     const changes: SetChange[] = [];
     for (const type of publishedTypes) {
       const before = own.find((set) => set.type === type);
@@ -236,7 +239,8 @@ class Planner {
     return undefined;
   }
 
-  #refuse(wanted: readonly DesiredSet[], message: string): void {
+  #refuse(name: Name, wanted: readonly DesiredSet[], message: string): void {
+    this.#refused.add(name);
     for (const { set } of wanted) count(this.#mismatches, set.type);
     const resources = new Set(wanted.flatMap((each) => each.resources));
     for (const resource of resources) this.#refusals.push({ reason: 'NotOwned', message, resource });

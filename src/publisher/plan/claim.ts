@@ -37,6 +37,11 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** A set, and the host name that it belongs to, such as that of an SRV record; undefined: it is at the host name itself. */
+export interface ClaimedSet extends RecordSet {
+  readonly hostname?: Name;
+}
+
 /** What one object asks for. */
 export interface Claim {
   /** As in registry records: `service/shop/cart`. */
@@ -44,7 +49,8 @@ export interface Claim {
   readonly namespace: string;
   /** When the object was created: the oldest keeps a name that several claim. */
   readonly since: string;
-  readonly sets: readonly RecordSet[];
+  /** Those at a host name precede those that belong to it. */
+  readonly sets: readonly ClaimedSet[];
   readonly refusals: readonly Refusal[];
   /** What is published of the object stays as it is: nothing is known of its targets now. */
   readonly isKept?: true;
@@ -195,6 +201,13 @@ interface BuilderSettings {
   readonly ttl: number;
 }
 
+interface CollectedSet {
+  readonly name: Name;
+  readonly type: string;
+  readonly hostname: Name;
+  readonly values: string[];
+}
+
 /** Collects the sets of one object. */
 class ClaimBuilder {
   readonly #object: ApiObject;
@@ -202,7 +215,7 @@ class ClaimBuilder {
   readonly #publication: Publication;
   readonly #ttl: number;
   /** `name type` → its values. */
-  readonly #values = new Map<string, { readonly name: Name; readonly type: string; readonly values: string[] }>();
+  readonly #values = new Map<string, CollectedSet>();
   readonly #refusals: Refusal[] = [];
 
   constructor(object: ApiObject, kind: string, { publication, ttl }: BuilderSettings) {
@@ -253,7 +266,7 @@ class ClaimBuilder {
           if (hostname === undefined && !hasSrv) continue;
           const own = `${hostname ?? dashed(address)}.${name}`;
           if (!isEncodable(own) || isWildcard(name)) continue;
-          this.#add(own, addressType(address), address);
+          this.#add(own, addressType(address), address, name);
           for (const port of ports) this.#addSrv(name, port, own);
         }
       }
@@ -266,9 +279,10 @@ class ClaimBuilder {
       resource: `${this.#kind}/${namespace}/${name}`,
       namespace,
       since: creationTimestamp,
-      sets: [...this.#values.values()].map((each) =>
-        recordSet(each.name, each.type, { ttl: this.#ttl, values: each.values }),
-      ),
+      sets: [...this.#values.values()].map(({ hostname, ...each }) => ({
+        ...recordSet(each.name, each.type, { ttl: this.#ttl, values: each.values }),
+        ...(hostname === each.name ? {} : { hostname }),
+      })),
       refusals: this.#refusals,
       properties: this.#publication.properties,
     };
@@ -278,13 +292,13 @@ class ClaimBuilder {
   #addSrv(name: Name, { label, protocol, port }: ExposedPort, target: Name): void {
     const owner = `_${label}._${protocol.toLowerCase()}.${name}`;
     if (label === '' || isWildcard(name) || !isEncodable(owner)) return;
-    this.#add(owner, 'SRV', `0 100 ${port} ${printName(target)}`);
+    this.#add(owner, 'SRV', `0 100 ${port} ${printName(target)}`, name);
   }
 
-  #add(name: Name, type: string, value: string): void {
+  #add(name: Name, type: string, value: string, hostname = name): void {
     const key = `${name} ${type}`;
     const known = this.#values.get(key);
-    if (known === undefined) this.#values.set(key, { name, type, values: [value] });
+    if (known === undefined) this.#values.set(key, { name, type, hostname, values: [value] });
     else known.values.push(value);
   }
 

@@ -1,6 +1,6 @@
 // The claims of all objects → the record sets that are to exist, with their owners.
 import type { Name } from '../../dnswire/data.ts';
-import type { Claim, Refusal } from './claim.ts';
+import type { Claim, ClaimedSet, Refusal } from './claim.ts';
 import { recordSet } from './record-set.ts';
 import type { Properties, RecordSet } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
@@ -10,7 +10,7 @@ import { isEncodable, passes, zoneOf } from './zones.ts';
 
 /** A set that is to exist. */
 export interface DesiredSet {
-  readonly set: RecordSet;
+  readonly set: ClaimedSet;
   /** The object that its registry record names: the oldest that asks for the set. */
   readonly resource: string;
   /** All objects that ask for it. */
@@ -23,7 +23,7 @@ export interface ObjectRefusal extends Refusal {
   readonly resource: string;
 }
 
-/** What is to exist in a zone: name → its sets. */
+/** What is to exist in a zone: name → its sets. A host name precedes the names that belong to it. */
 export type WantedSets = ReadonlyMap<Name, readonly DesiredSet[]>;
 
 /** What is to exist. */
@@ -66,8 +66,13 @@ export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desir
       for (const kind of ['service', 'serviceimport']) kept.add([kind, ...key].join('/'));
     }
     const refused = new Set<string>();
+    // What belongs to a host name is published with it: an SRV record must not point to the host of somebody else.
+    const withheld = new Set<Name>();
     for (const set of claim.sets) {
-      const problem = addSet(entries, claim, { set, options });
+      if (withheld.has(set.hostname ?? '')) continue;
+      const isExcluded = !passes(set.name, options.filter);
+      const problem = isExcluded ? undefined : addSet(entries, claim, { set, options });
+      if (set.hostname === undefined && (isExcluded || problem !== undefined)) withheld.add(set.name);
       if (problem === undefined || refused.has(problem.message)) continue;
       refused.add(problem.message);
       refusals.push({ ...problem, resource: claim.resource });
@@ -84,14 +89,13 @@ const byAge = (a: Claim, b: Claim): number =>
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 interface Addition {
-  readonly set: RecordSet;
+  readonly set: ClaimedSet;
   readonly options: DesiredOptions;
 }
 
-/** Adds a set to its name; returns why it cannot be. A name that the filter excludes is left out silently. */
+/** Adds a set to its name; returns why it cannot be. */
 function addSet(entries: Map<Name, Entry>, claim: Claim, { set, options }: Addition): Refusal | undefined {
   const { name } = set;
-  if (!passes(name, options.filter)) return undefined;
   const entry = entries.get(name);
   if (entry !== undefined) return joinSet(entry, claim, set);
   const zone = zoneOf(name, options.zones);
@@ -106,7 +110,7 @@ function addSet(entries: Map<Name, Entry>, claim: Claim, { set, options }: Addit
   return undefined;
 }
 
-const wanted = (set: RecordSet, { resource, properties }: Claim): DesiredSet => ({
+const wanted = (set: ClaimedSet, { resource, properties }: Claim): DesiredSet => ({
   set,
   resource,
   resources: [resource],
@@ -133,7 +137,7 @@ function nameProblem({ name, type }: RecordSet, zone: Name, registry: RegistryOp
 }
 
 /** Joins a set with those of claims before it. */
-function joinSet(entry: Entry, claim: Claim, set: RecordSet): Refusal | undefined {
+function joinSet(entry: Entry, claim: Claim, set: ClaimedSet): Refusal | undefined {
   const { name, type } = set;
   if (entry.namespace !== claim.namespace)
     return { reason: 'HostnameTaken', message: `${name} belongs to ${entry.resource}, which claimed it first` };
@@ -152,7 +156,7 @@ function joinSet(entry: Entry, claim: Claim, set: RecordSet): Refusal | undefine
   const joined = { ttl: Math.min(known.set.ttl, set.ttl), values: [...known.set.values, ...set.values] };
   entry.sets[index] = {
     ...known,
-    set: recordSet(name, type, joined),
+    set: { ...known.set, ...recordSet(name, type, joined) },
     resources: [...known.resources, claim.resource],
   };
   return undefined;
