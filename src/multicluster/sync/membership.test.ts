@@ -3,37 +3,29 @@ import { describe, test } from 'node:test';
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
 import { renewed } from '../lease/lease.ts';
 import type { Member } from '../member/member.ts';
+import { MemberInMemory } from '../testing/member.ts';
 import { Membership, observedOf, problemOf } from './membership.ts';
 
 interface State {
   readonly id?: string;
-  readonly uid?: string | undefined;
-  readonly probe?: 'alive' | 'silent' | 'lost' | 'unknown';
+  readonly uid?: string;
+  readonly probe?: Member['probe']['state'];
   readonly isSynced?: boolean;
-  readonly isReady?: boolean;
   readonly isLeaving?: boolean;
   readonly isReadOnly?: boolean;
   readonly leases?: readonly Lease[];
 }
 
-/** A member in a given state; a cast, because only the fields that Membership reads are set. */
-const memberIn = ({ id = 'east', uid = `${id}-uid`, leases = [], ...state }: State = {}): Member =>
-  ({
-    id,
-    isReady: state.isReady ?? true,
-    options: { isLeaving: state.isLeaving, isReadOnly: state.isReadOnly },
-    caches: {
-      isSynced: state.isSynced ?? true,
-      lacksKinds: false,
-      excess: undefined,
-      serviceImports: { list: () => [] },
-      importedServices: { list: () => [] },
-    },
-    probe: { state: state.probe ?? 'alive', uid, isSlow: false, isSkewed: false },
-    facts: () => ({ id, uid }),
-    client: { list: async () => ({ items: leases }) },
-    withTimeout: async (signal: AbortSignal, work: (deadline: AbortSignal) => Promise<unknown>) => work(signal),
-  }) as unknown as Member;
+/** A member in a given state. */
+function memberIn(state: State = {}): Member {
+  const { id = 'east', uid = `${id}-uid`, probe = 'alive', isSynced = true, leases = [], ...options } = state;
+  const memory = new MemberInMemory(id, options);
+  memory.probe.uid = uid;
+  memory.probe.state = probe;
+  memory.isSynced = isSynced;
+  memory.leases = leases;
+  return memory.member;
+}
 
 const setOf = (...members: readonly Member[]): Membership => {
   const membership = new Membership();
@@ -87,7 +79,8 @@ describe('whether services can be reconciled in a member', () => {
   for (const [name, state, isAdopted, want] of [
     ['ready and adopted', {}, true, true],
     ['not adopted in this term', {}, false, false],
-    ['not ready', { isReady: false }, true, false],
+    ['not read', { isSynced: false }, true, false],
+    ['silent', { probe: 'silent' }, true, false],
   ] as const satisfies readonly (readonly [string, State, boolean, boolean])[]) {
     test(name, async () => {
       const member = memberIn(state);
