@@ -11,6 +11,8 @@ export interface Credentials {
   readonly token?: string;
   readonly cert?: string;
   readonly key?: string;
+  /** CA certificates that replace those of the ServerAccess. */
+  readonly ca?: string;
 }
 
 /** The address of a server, how to verify it, and the credentials of the client. */
@@ -56,8 +58,8 @@ export function connectTo(access: ServerAccess, credentials: Credentials, timeou
   };
 }
 
-function tlsOptions(access: ServerAccess, { cert, key }: Credentials, host: string): ConnectionOptions {
-  const { ca, insecureSkipTlsVerify = false, tlsServerName } = access;
+function tlsOptions(access: ServerAccess, { cert, key, ca = access.ca }: Credentials, host: string): ConnectionOptions {
+  const { insecureSkipTlsVerify = false, tlsServerName } = access;
   const name = tlsServerName ?? host;
   return {
     secureContext: createSecureContext({

@@ -55,7 +55,7 @@ function overOneServer(access: ServerAccess, options: HttpsOptions): Transport {
   };
 }
 
-/** A server and its connection pool, which is replaced when the client certificate changes. */
+/** A server and its connection pool, which is replaced when the client certificate or the trusted authorities change. */
 class HttpServer {
   readonly #access: ServerAccess;
   readonly #writer: RequestWriter;
@@ -63,7 +63,7 @@ class HttpServer {
   readonly #timeoutMs: number;
   #pool: HttpPool | undefined;
   #retired: HttpPool | undefined;
-  #certificate: Credentials | undefined;
+  #credentials: Credentials | undefined;
 
   constructor(access: ServerAccess, timeoutMs: number, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
     this.#access = access;
@@ -142,9 +142,9 @@ class HttpServer {
   }
 
   #poolFor(credentials: Credentials): HttpPool {
-    const { cert, key } = credentials;
-    if (this.#pool !== undefined && this.#certificate?.cert === cert && this.#certificate?.key === key)
-      return this.#pool;
+    const { cert, key, ca } = credentials;
+    const last = this.#credentials;
+    if (this.#pool !== undefined && last?.cert === cert && last?.key === key && last?.ca === ca) return this.#pool;
     let pool: HttpPool;
     try {
       const connect = connectTo(this.#access, credentials, this.#timeoutMs);
@@ -158,7 +158,7 @@ class HttpServer {
     this.#retired?.close();
     this.#retired = this.#pool;
     this.#retired?.retire();
-    this.#certificate = credentials;
+    this.#credentials = credentials;
     this.#pool = pool;
     return pool;
   }

@@ -108,7 +108,7 @@ test('reads a token file again after ten seconds and after its token was rejecte
   assert.equal(await token(false), '3');
 });
 
-test('reloads credentials from the kubeconfig and ignores other changes', async () => {
+test('reloads credentials and authorities from the kubeconfig and ignores other changes', async () => {
   await using home = await folder();
   await home.write('pki/ca.crt', 'CA');
   const clock = new ManualClock();
@@ -127,6 +127,8 @@ test('reloads credentials from the kubeconfig and ignores other changes', async 
   assert.deepEqual(await soon(), { cert: 'CERT', key: 'KEY' });
   await home.write('me.crt', 'NEW');
   assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY' });
+  await home.write('pki/ca.crt', 'OTHER CA');
+  assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY', ca: 'OTHER CA' });
   const good = config('{ token: third }');
   const useless = {
     'half written': good.slice(0, 20),
@@ -135,8 +137,9 @@ test('reloads credentials from the kubeconfig and ignores other changes', async 
   };
   for (const [name, content] of Object.entries(useless)) {
     await write(content);
-    assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY' }, name);
+    assert.deepEqual(await soon(), { cert: 'NEW', key: 'KEY', ca: 'OTHER CA' }, name);
   }
+  await home.write('pki/ca.crt', 'CA');
   await write(good.replace('current-context: main', 'current-context: bare'));
   assert.deepEqual(await soon(), { token: 'third' }, 'another context is current, which is not ours');
 });
@@ -229,9 +232,13 @@ test('uses the service account volume in a Pod', async () => {
   await home.write('token', 'T');
   await home.write('namespace', 'shop\n');
   const env = { KUBERNETES_SERVICE_HOST: '2001:db8::1', KUBERNETES_SERVICE_PORT: '443' };
-  const access = await inCluster(env, { directory: home.path });
+  const clock = new ManualClock();
+  const access = await inCluster(env, { directory: home.path, clock });
   assert.deepEqual([access.server, access.ca, access.namespace], ['https://[2001:db8::1]:443', 'CA', 'shop']);
   assert.deepEqual(await access.credentials(false), { token: 'T' });
+  await home.write('ca.crt', 'OTHER CA');
+  await clock.advance(10_000);
+  assert.deepEqual(await access.credentials(false), { token: 'T', ca: 'OTHER CA' });
   await assert.rejects(inCluster({}), { code: 'USAGE' });
 });
 

@@ -9,7 +9,7 @@ import type { ConfigEntry } from './config-entry.ts';
 import { isRecord, pemOf, readBoundedFile, recordOf, textOf } from './config-entry.ts';
 import { credentialsOf, refreshed } from './credentials.ts';
 import { KubeconfigError } from './errors.ts';
-import type { ServerAccess } from './http-socket.ts';
+import type { Credentials, ServerAccess } from './http-socket.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,31 +37,36 @@ export function kubeconfigPaths(env: Environment, home: string, separator = ':')
 }
 
 /**
- * How to reach the cluster of a context. Throws a KubeconfigError that names the file or entry at fault. Credentials are
- * reloaded when the files change, unless the server of the context changed too.
+ * How to reach the cluster of a context. Throws a KubeconfigError that names the file or entry at fault. Credentials and
+ * certificate authorities are reloaded when the files change, unless the server of the context changed too.
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<ClusterAccess> {
   const { env = {}, clock = systemClock } = options;
   const first = await readContext(options);
   const access = await clusterOf(first.cluster, first.clusterName);
-  const sourceOf = async ({ user, userName }: Context) => ({
+  const sourceOf = async ({ user, userName }: Context, ca: string | undefined) => ({
     entry: JSON.stringify(user),
     credentials: await credentialsOf(user, { env, clock, userName, cluster: access }),
+    ca,
   });
   const source = refreshed<Awaited<ReturnType<typeof sourceOf>>>(async (last) => {
-    if (last === undefined) return sourceOf(first);
+    if (last === undefined) return sourceOf(first, access.ca);
     // The current context may have changed: stay with the one that was selected first.
     const now = await readContext({ ...options, context: first.name });
     // Never send the credentials of another server to this one.
-    const isSameServer = textOf(now.cluster.entry, 'server') === access.server;
-    return isSameServer && JSON.stringify(now.user) !== last.entry ? sourceOf(now) : last;
+    if (textOf(now.cluster.entry, 'server') !== access.server) return last;
+    const ca = await pemOf(now.cluster, 'certificate-authority');
+    return JSON.stringify(now.user) === last.entry ? { ...last, ca } : sourceOf(now, ca);
   }, clock);
   await source(false);
   return {
     ...access,
     context: first.name,
     namespace: first.namespace,
-    credentials: async (isRefused) => (await source(isRefused)).credentials(isRefused),
+    async credentials(isRefused) {
+      const { credentials, ca } = await source(isRefused);
+      return { ...(await credentials(isRefused)), ...changed(ca, access) };
+    },
   };
 }
 
@@ -216,15 +221,20 @@ export async function inCluster(
   if (!host || !port)
     throw new KubeconfigError('not running in a Pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
   const user: ConfigEntry = { entry: { tokenFile: 'token' }, directory };
-  const server = `https://${joinHostPort(host, port)}`;
-  const access = { server, ca: await readBoundedFile(join(directory, 'ca.crt')) };
+  const authorities = refreshed(() => readBoundedFile(join(directory, 'ca.crt')), clock);
+  const access = { server: `https://${joinHostPort(host, port)}`, ca: await authorities(false) };
+  const token = await credentialsOf(user, { env, clock, userName: 'in-cluster', cluster: access });
   return {
     ...access,
     context: 'in-cluster',
     namespace: (await readBoundedFile(join(directory, 'namespace'))).trim(),
-    credentials: await credentialsOf(user, { env, clock, userName: 'in-cluster', cluster: access }),
+    credentials: async (isRefused) => ({ ...(await token(isRefused)), ...changed(await authorities(false), access) }),
   };
 }
+
+/** The authorities, if they are no longer those that were read first. */
+const changed = (ca: string | undefined, first: { readonly ca?: string }): Pick<Credentials, 'ca'> =>
+  ca === undefined || ca === first.ca ? {} : { ca };
 
 export interface InClusterOptions {
   /** The directory with `token`, `namespace` and `ca.crt`. */

@@ -1,7 +1,7 @@
 // Credentials are replaced while they are in use: no restart, and no missed event.
 
 import assert from 'node:assert/strict';
-import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
@@ -14,6 +14,7 @@ import { serviceImportKind } from '../../src/api/kinds/multicluster/serviceimpor
 import { Client } from '../../src/client/client.ts';
 import { overHttps } from '../../src/client/https.ts';
 import { Informer } from '../../src/client/informer.ts';
+import { ManualClock } from '../../src/client/testing/clocks.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import { hasStatusCode } from '../../src/client/transport.ts';
@@ -130,5 +131,19 @@ describe('credentials are replaced without a restart', () => {
     await client.create(configMapKind, { metadata: news });
     await until('the watch delivers a new event', async () => told.includes('news'));
     assert.equal(new Set(told).size, told.length, 'nothing is told twice');
+  });
+
+  test('the authority of a server is replaced', async () => {
+    await using own = await FairleadServer.start(['--store', 'memory']);
+    const clock = new ManualClock();
+    using client = new Client(overHttps(await readKubeconfig({ paths: [own.kubeconfig], clock })));
+    const system = { name: 'kube-system' };
+    await client.get(namespaceKind, system);
+    await own.stop('SIGTERM');
+    await rm(join(own.directory, 'pki'), { recursive: true });
+    await own.start();
+    await assert.rejects(client.get(namespaceKind, system), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+    await clock.advance(10_000);
+    await client.get(namespaceKind, system);
   });
 });
