@@ -21,6 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  controllers: { endpoints: [], endpointslice: [], garbage: [], mirroring: [] },
   dashboard: { view: [], server: ['view'], page: ['view'], http: ['server', 'view'] },
   dns: {
     records: [],
@@ -31,6 +32,22 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
     transport: ['message'],
     explain: ['answer', 'follow', 'message', 'records'],
   },
+  loadbalancer: { clouds: [], controller: ['clouds'], health: ['controller'], providers: ['clouds', 'controller'] },
+  multicluster: {
+    guard: [],
+    merge: [],
+    vip: [],
+    project: ['guard', 'merge', 'vip'],
+    member: ['guard', 'merge', 'project', 'vip'],
+    lease: ['member', 'project'],
+    reaper: ['lease', 'member', 'project'],
+    sync: ['guard', 'lease', 'member', 'merge', 'project', 'vip'],
+    explain: ['guard', 'lease', 'member', 'merge', 'project', 'sync', 'vip'],
+    webhook: ['explain', 'member', 'merge', 'project', 'sync'],
+  },
+  proxy: { routes: [], follow: ['routes'], nftables: ['routes'], userspace: ['routes'] },
+  publisher: { plan: [], providers: ['plan'] },
+  store: { backup: [], etcd: [], memory: [], sqlite: [] },
 };
 /** Files directly in src, and the command line, put everything together. */
 const mayImportEverything = new Set(['', 'cli']);
