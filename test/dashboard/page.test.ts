@@ -61,6 +61,40 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     assert.deepEqual(open.problems, []);
   });
 
+  test('draws every Service and import, with edges from exports to imports in all clusters', async () => {
+    await using open = await openPage(browser, url);
+    await open.page.getByRole('link', { name: 'Map' }).click();
+    const shop = open.page.getByRole('link', { name: /^(Service|Import) shop in namespace demo/ });
+    await shop.nth(3).waitFor();
+    const boxes = await Promise.all((await shop.all()).map((each) => each.boundingBox()));
+    const tops = boxes.map((box) => box?.y);
+    assert.equal(new Set(tops).size, 1, 'on one line');
+    const lines = open.page.locator('.edge-ok');
+    assert.equal(await lines.count(), 1);
+    const edge = await lines.first().boundingBox();
+    assert.ok(
+      edge !== null && boxes.every((box) => box !== null && edge.x <= box.x + 30 && edge.x + edge.width > box.x),
+    );
+    await open.page.getByRole('searchbox').fill('sip');
+    await shop.first().waitFor({ state: 'detached' });
+    assert.equal(await open.page.getByRole('link', { name: /^Service sip/ }).count(), 2);
+    await open.page.getByRole('checkbox', { name: 'west' }).uncheck();
+    await open.page.getByText('1 Service and 0 imports in 1 namespace').waitFor();
+    assert.deepEqual(open.problems, []);
+  });
+
+  test('fits a width of 360 pixels, in light and dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await using open = await openPage(browser, url, { width: 360, height: 740, colorScheme });
+      for (const name of ['Overview', 'Map']) {
+        await open.page.getByRole('link', { name }).click();
+        await open.page.getByRole('heading', { name: 'east' }).waitFor();
+        const overflow = await open.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        assert.equal(overflow, 0, `${name} is wider than the window`);
+      }
+    }
+  });
+
   test('explains how to sign in without the secret', async () => {
     await using open = await openPage(browser, new URL('/', url).href);
     await open.page.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -98,6 +98,7 @@ export class RowStream {
   /** Ends the stream for a reason that the page shows: it does not connect again by itself. */
   end(reason: EndReason): void {
     const { response } = this.#options;
+    this.#isClosed = true; // nothing may be written after the end
     response.end(`event: end\n${messageText(JSON.stringify({ reason }))}`);
     setTimeout(() => response.destroy(), flushMs).unref();
   }

@@ -5,6 +5,7 @@ import type { Route } from '../view/route.ts';
 import { linkTo } from '../view/route.ts';
 import type { IconName } from './glyphs.tsx';
 import { Icon } from './glyphs.tsx';
+import { MapPage } from './map-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import type { Store } from './store.ts';
 import type { RowFeed, StreamState } from './stream.ts';
@@ -17,7 +18,10 @@ export interface AppProps {
   readonly theme: Theme;
 }
 
-const pages: readonly (readonly [Route['page'] & IconName, string])[] = [['overview', 'Overview']];
+const pages: readonly (readonly [Route['page'] & IconName, string])[] = [
+  ['overview', 'Overview'],
+  ['map', 'Map'],
+];
 
 export function App(props: AppProps) {
   const { feed, route, theme } = props;
@@ -53,7 +57,7 @@ export function App(props: AppProps) {
           </button>
         </div>
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={`on-${current.page}`} tabIndex={-1}>
         <Notice feed={feed} />
         {feed.state.value === 'signed out' ? <SignedOut /> : <Content {...props} />}
       </main>
@@ -61,7 +65,7 @@ export function App(props: AppProps) {
   );
 }
 
-function Content({ store }: AppProps): ComponentChild {
+function Content({ store, route }: AppProps): ComponentChild {
   const arriving = store.arriving.value;
   if (arriving !== undefined && store.rows.size === 0) {
     return (
@@ -70,7 +74,17 @@ function Content({ store }: AppProps): ComponentChild {
       </p>
     );
   }
-  return <OverviewPage store={store} />;
+  switch (route.value.page) {
+    case 'map':
+      return <MapPage store={store} route={route.value} />;
+    case 'overview':
+    case 'service':
+    case 'import':
+    case 'ask':
+    case 'plan':
+    case 'timeline':
+      return <OverviewPage store={store} />;
+  }
 }
 
 const stateWords: Readonly<Record<StreamState, string>> = {

@@ -1,9 +1,11 @@
 // The rows of Services and imports, from the objects of one cluster.
 import { protocolOf, isHeadless } from '../../api/kinds/core/service/facts.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
+import { listOf, publicationAnnotationOf } from '../../api/kinds/core/service/public-name.ts';
 import { isReady, isTerminating } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { derivedFromAnnotation, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { parsePublication, publicationAnnotation } from '../../api/kinds/multicluster/publication.ts';
 import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
@@ -42,6 +44,7 @@ export function serviceRow({ cluster, service, slices, exports = [], warnings = 
     addresses: type === 'ExternalName' ? [] : (spec.clusterIPs ?? []).filter((ip) => ip !== 'None'),
     external,
     ...(type === 'ExternalName' ? { externalName: spec.externalName ?? '' } : {}),
+    published: listOf(publicationAnnotationOf(annotations, 'hostname')),
     ports: (spec.ports ?? []).map((port) => portRow(port, portErrors(ingress).get(portText(port)))),
     ...(counts === undefined ? {} : { endpoints: counts }),
     ...(exported === undefined ? {} : { exported }),
@@ -178,6 +181,11 @@ function unservedFindings(warnings: readonly EventRow[]): readonly Finding[] {
 const isFirst = ({ reason, text }: Finding, index: number, all: readonly Finding[]): boolean =>
   all.findIndex((other) => other.reason === reason && other.text === text) === index;
 
+function publicNames(imported: ImportedService | ServiceImport | undefined): readonly string[] {
+  const publication = parsePublication(imported?.metadata.annotations?.[publicationAnnotation] ?? '');
+  return publication === undefined ? [] : [publication.hostname];
+}
+
 /** The objects of one import. */
 export interface ImportObjects {
   readonly cluster: string;
@@ -223,6 +231,7 @@ export function importRow({ cluster, key, imported, serviceImport, slices = [] }
     name,
     isHeadless: isHeadlessImport,
     addresses: [...ips],
+    published: publicNames(imported ?? serviceImport),
     ports: ports.map((port) => portRow({ ...port, protocol: protocolOf(port) }, undefined)),
     sources,
     findings,

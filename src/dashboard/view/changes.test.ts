@@ -1,42 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { clusterRow, importRowOf, serviceRowOf } from '../testing/rows.ts';
 import { changesOf } from './changes.ts';
-import type { ClusterRow, ImportRow, Row, ServiceRow } from './rows.ts';
+import type { ClusterRow, Row, ServiceRow } from './rows.ts';
 
-const service: ServiceRow = {
-  kind: 'service',
-  id: 'service/east/shop/web',
-  cluster: 'east',
-  namespace: 'shop',
-  name: 'web',
-  type: 'ClusterIP',
-  labels: {},
-  addresses: ['10.0.0.1'],
-  external: [],
-  ports: [],
-  endpoints: { ready: 2, notReady: 0, terminating: 0 },
-  findings: [],
-};
-const imported: ImportRow = {
-  kind: 'import',
-  id: 'import/east/shop/web',
-  cluster: 'east',
-  namespace: 'shop',
-  name: 'web',
-  isHeadless: false,
-  addresses: ['10.1.0.1'],
-  ports: [],
-  sources: [{ cluster: 'west', ready: 1, notReady: 0, terminating: 0 }],
-  findings: [],
-};
-const cluster: ClusterRow = {
-  kind: 'cluster',
-  id: 'cluster/east',
-  cluster: 'east',
-  state: 'ok',
-  server: '',
-  findings: [],
-};
+const service = serviceRowOf('east', 'shop/web');
+const imported = importRowOf('east', 'shop/web', ['west']);
+const cluster = clusterRow('east');
 const lost: ClusterRow = {
   ...cluster,
   state: 'lost',

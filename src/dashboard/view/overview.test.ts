@@ -1,34 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { clusterRow, serviceRowOf } from '../testing/rows.ts';
 import { overviewOf } from './overview.ts';
 import type { ClusterRow, Finding, ServiceRow } from './rows.ts';
 
-const cluster = (name: string, findings: readonly Finding[] = []): ClusterRow => ({
-  kind: 'cluster',
-  id: `cluster/${name}`,
-  cluster: name,
-  state: findings.length === 0 ? 'ok' : 'lost',
-  server: 'https://192.0.2.1',
-  findings,
-});
+const cluster = (name: string, findings: readonly Finding[] = []): ClusterRow =>
+  clusterRow(name, { state: findings.length === 0 ? 'ok' : 'lost', findings });
 const service = (id: string, findings: readonly Finding[], rest: Partial<ServiceRow> = {}): ServiceRow => {
   const [, own = '', namespace = '', name = ''] = id.split('/');
-  return {
-    kind: 'service',
-    id,
-    cluster: own,
-    namespace,
-    name,
-    type: 'ClusterIP',
-    labels: {},
-    addresses: [],
-    external: [],
-    ports: [],
-    endpoints: { ready: 1, notReady: 2, terminating: 0 },
-    findings,
-    ...rest,
-  };
+  const endpoints = { ready: 1, notReady: 2, terminating: 0 };
+  return serviceRowOf(own, `${namespace}/${name}`, { endpoints, findings, ...rest });
 };
 const finding = (level: Finding['level'], reason: string): Finding => ({ level, reason, text: reason });
 

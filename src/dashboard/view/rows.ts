@@ -56,6 +56,8 @@ export interface ServiceRow {
   /** Addresses and names of its load balancer. */
   readonly external: readonly string[];
   readonly externalName?: string;
+  /** Names outside the cluster that its annotations ask for. */
+  readonly published: readonly string[];
   readonly ports: readonly PortRow[];
   /** Absent if the viewer may not read endpoints, and for aliases. */
   readonly endpoints?: EndpointCounts;
@@ -78,6 +80,8 @@ export interface ImportRow {
   readonly name: string;
   readonly isHeadless: boolean;
   readonly addresses: readonly string[];
+  /** The name outside the clusters, if it has one. */
+  readonly published: readonly string[];
   readonly ports: readonly PortRow[];
   /** The exporting clusters. The counts are 0 if the viewer may not read endpoints. */
   readonly sources: readonly SourceRow[];
