@@ -68,13 +68,13 @@ test('reads further servers of a cluster from an extension', async () => {
   const withServers = (extension: string): string =>
     config('{}').replace(
       'tls-server-name: kubernetes }',
-      `tls-server-name: kubernetes, extensions: [{ name: fairlead.io/servers, extension: ${extension} }] }`,
+      `tls-server-name: kubernetes, extensions: [{ name: fairlead.dev/servers, extension: ${extension} }] }`,
     );
   const urls = "'https://east.example.org:6443', 'https://other.example.org:6443'";
   const path = await home.write('config', withServers(`{ servers: [${urls}] }`));
   assert.deepEqual((await readKubeconfig({ paths: [path] })).otherServers, ['https://other.example.org:6443']);
   const broken = await home.write('broken', withServers('{ servers: 7 }'));
-  await assert.rejects(readKubeconfig({ paths: [broken] }), /"fairlead.io\/servers" needs a list "servers" of URLs/);
+  await assert.rejects(readKubeconfig({ paths: [broken] }), /"fairlead.dev\/servers" needs a list "servers" of URLs/);
 });
 
 test('merges files: the first definition wins, and missing files are skipped', async () => {

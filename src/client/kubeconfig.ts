@@ -128,7 +128,7 @@ async function readContext({ paths, context: wanted }: KubeconfigOptions): Promi
 }
 
 /** The name of the extension of a cluster with the URLs of all its API servers. Kubernetes' clients ignore it. */
-const serversExtension = 'fairlead.io/servers';
+const serversExtension = 'fairlead.dev/servers';
 
 function otherServersOf(entry: Readonly<Record<string, unknown>>, name: string): readonly string[] {
   const extensions = Array.isArray(entry['extensions']) ? (entry['extensions'] as readonly unknown[]) : [];
