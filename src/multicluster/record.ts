@@ -6,6 +6,7 @@ import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/
 import type { ApiObject } from '../api/metadata.ts';
 import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
 import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
+import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 
 /** The two API shapes of exports and imports: the first version of KEP-1645, and the current API. */
 export type Shape = 'seed' | 'current';
@@ -98,3 +99,9 @@ export const clusterIdErrors = (id: string): readonly string[] => [
 
 /** The key of a service as `namespace/name`. */
 export const textOf = ({ namespace, name }: ServiceKey): string => `${namespace}/${name}`;
+
+/** The policy in the annotation of the first export or slice that has a valid one. */
+export function lossPolicyOf(objects: readonly ApiObject[], unset: LossPolicy = 'Remove'): LossPolicy {
+  const requested = objects.map(({ metadata }) => metadata.annotations?.[lossAnnotation]);
+  return requested.flatMap((value) => lossPolicies.find((policy) => policy === value) ?? [])[0] ?? unset;
+}

@@ -4,8 +4,8 @@ import { familyOf } from '../../api/addresses.ts';
 import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import type { ClusterExport } from '../record.ts';
-import { exportedAt, isExported, textOf } from '../record.ts';
-import { hostnamesText, publicSetting } from './public-settings.ts';
+import { exportedAt, exportsOf, isExported, textOf } from '../record.ts';
+import { listOf, publicationAnnotationOf } from '../../api/kinds/core/service/public-name.ts';
 import type { ClusterSettings, ImportType, MergedPort, Verdict } from './merged.ts';
 
 /** A port of one cluster's Service. */
@@ -135,3 +135,16 @@ function topologyKeysOf({ metadata: { annotations }, spec }: Service): readonly 
     .filter((key) => key !== '');
   return keys.length > 0 ? keys : undefined;
 }
+
+/** The value of an annotation about the public name: of the exports of a cluster, else of the Service. */
+export function publicSetting(record: ClusterExport, name: string): string | undefined {
+  for (const { metadata } of [...exportsOf(record), ...(record.service === undefined ? [] : [record.service])]) {
+    const value = publicationAnnotationOf(metadata.annotations, name);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** Host names in canonical form, so that different spaces or another order are no conflict. */
+const hostnamesText = (hostname: string | undefined): string | undefined =>
+  hostname === undefined ? undefined : listOf(hostname.toLowerCase()).toSorted().join(',');

@@ -3,7 +3,7 @@ import { loadBalancerExposure } from '../../api/kinds/core/service/exposure.ts';
 import { listOf } from '../../api/kinds/core/service/public-name.ts';
 import type { ClusterTargets, MergedPublication } from '../../api/kinds/multicluster/publication.ts';
 import type { Component } from './component.ts';
-import { publicSetting } from './public-settings.ts';
+import { publicSetting } from './component.ts';
 
 /**
  * The public name that the oldest export with a name requests, and the addresses of the service in each cluster. Clusters

@@ -6,7 +6,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
-import type { MirrorCache } from './mirror-cache.ts';
+import type { MirrorCache } from './mirror.ts';
 import type { PlannedCondition } from './conditions.ts';
 import type { VipState } from '../vip/allocator.ts';
 

@@ -12,7 +12,7 @@ import { diffObject, hasMetadata, noChanges, obstacle, removal, withMetadata } f
 import { diffDerived } from './derived-diff.ts';
 import type { Actual, Desired, DiffOptions, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
 import { isOurSlice } from './labels.ts';
-import { MirrorCache } from './mirror-cache.ts';
+import { MirrorCache } from './mirror.ts';
 import { withConditions } from './conditions.ts';
 
 /**

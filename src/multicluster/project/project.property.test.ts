@@ -10,7 +10,7 @@ import { member, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
 import { nothingThere, settle } from './testing/actual.ts';
 import type { Target } from './desired.ts';
-import { MirrorCache } from './mirror-cache.ts';
+import { MirrorCache } from './mirror.ts';
 import { sourceSliceAnnotation } from './labels.ts';
 
 const vip: fc.Arbitrary<VipState> = fc.constantFrom<VipState>(

@@ -11,7 +11,7 @@ import { namespaceAbsent } from './delivery.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
 import { derivedServiceFor, importedServiceFor, importStatusFor, serviceImportFor } from './imports.ts';
 import { derivedName, isOurs } from './labels.ts';
-import { MirrorCache } from './mirror-cache.ts';
+import { MirrorCache } from './mirror.ts';
 import type { Owners } from './slices.ts';
 import { mirroredSlices } from './slices.ts';
 import { withUnknown } from './unknown.ts';

@@ -6,8 +6,7 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport, Shape } from '../record.ts';
 import { importNameLabels, managedBy } from './labels.ts';
-import type { MirrorCache } from './mirror-cache.ts';
-import type { MirrorRule } from './mirror.ts';
+import type { MirrorCache, MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';
 
 /** References to the existing imports of each shape in the member (MCS-66, MCS-67). */

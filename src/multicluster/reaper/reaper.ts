@@ -18,7 +18,7 @@ import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { leaseName, leaseNamespace, leaseSelector, sourceOfLease } from '../lease/lease.ts';
-import { lossPolicyOf } from '../loss.ts';
+import { lossPolicyOf } from '../record.ts';
 import type { ProbeTimes } from '../member/options.ts';
 import { defaultSourceLeaseMs, probeTimesOf } from '../member/options.ts';
 import { HealthProbe } from '../member/health-probe.ts';

@@ -12,7 +12,7 @@ import { deliveryOf } from '../project/delivery.ts';
 import type { Actual, Desired, Write } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { isOurs, isOurSlice } from '../project/labels.ts';
-import type { MirrorCache } from '../project/mirror-cache.ts';
+import type { MirrorCache } from '../project/mirror.ts';
 import { project } from '../project/project.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';

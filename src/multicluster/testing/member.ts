@@ -9,7 +9,7 @@ import { AcceptedSlices } from '../guard/addresses.ts';
 import type { MemberOptions } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
 import type { Actual, Write } from '../project/desired.ts';
-import { MirrorCache } from '../project/mirror-cache.ts';
+import { MirrorCache } from '../project/mirror.ts';
 import { afterWrites, nothingThere } from '../project/testing/actual.ts';
 import type { ClusterExport } from '../record.ts';
 import { member as factsOf, web } from './records.ts';
