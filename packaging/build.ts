@@ -62,9 +62,7 @@ async function bundle(entries: Readonly<Record<string, string>>, write = true): 
 /** Writes the types of the library. The compiler emits those of all files that it imports too, which nobody needs. */
 async function declare(): Promise<void> {
   const all = join(output, 'types');
-  const compiler = join(root, 'node_modules', '.bin', 'tsc');
-  const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--rootDir', root, '--outDir', all];
-  await promisify(execFile)(compiler, ['--project', root, ...emit]);
+  await promisify(execFile)(join(root, 'node_modules', '.bin', 'tsc'), ['--project', import.meta.dirname]);
   await cp(join(all, 'src', 'library.d.ts'), join(output, 'library.d.ts'));
   await rm(all, { recursive: true });
 }

@@ -1,14 +1,17 @@
 // The package as npm installs it, outside the repository: it contains JavaScript and no TypeScript source.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
+import type { CommandOptions } from '../harness/command.ts';
 import { run, start } from '../harness/command.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
+import { unless } from '../harness/needs.ts';
 import { root } from '../harness/process.ts';
+import { assembleImage, whyNoImage } from './image.ts';
 
 /** The oldest Node that runs the package itself, and the oldest one that starts it on the Node of the package. */
 const oldestNodes = ['24.15.0', '20.19.0'];
@@ -29,6 +32,29 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
   return stdout;
 }
 
+interface Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+/** The manifest of this repository. */
+const readManifest = async (): Promise<Manifest> =>
+  JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest; // a cast where bytes become objects
+
+/** Starts the demo with a command line, and reaches a Service by its name. */
+async function servesDemo(command: readonly string[], data: string, options?: CommandOptions): Promise<void> {
+  const flags = ['--cluster', 'test', '--port-base', '0', '--demo', '--data-dir', data];
+  const [file = '', ...args] = command;
+  using up = start(file, [...args, 'up', ...flags], options);
+  await up.prints(/ready in [\s\S]+KUBECONFIG/);
+  const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(up.printed) ?? [];
+  const dig = await run('dig', [`@${address}`, '-p', port, '+short', 'shop.demo.svc.cluster.local']);
+  const curl = await run('curl', ['--silent', `http://${dig.out.trim()}:8080/`]);
+  assert.match(curl.out, /^shop-\d of test/);
+  const [map = ''] = /(?<=map )\S+/.exec(up.printed) ?? [];
+  const page = await run('curl', ['--silent', '--include', new URL('/page.js', map).href]);
+  assert.match(page.out, /^HTTP\/1\.1 200 /);
+}
+
 describe('the npm package', () => {
   const stack = new AsyncDisposableStack();
   let directory = '';
@@ -40,10 +66,7 @@ describe('the npm package', () => {
     directory = stack.use(await temporaryDirectory()).path;
     const packed = await npm(['pack', '--silent', '--pack-destination', directory], root);
     const tarball = packed.trim().split('\n').at(-1) ?? '';
-    // A cast where bytes become objects: the manifest of this repository.
-    const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-      readonly devDependencies: Readonly<Record<string, string>>;
-    };
+    const { devDependencies } = await readManifest();
     const tools = ['@kubernetes/client-node', 'typescript', '@types/node'].map(
       (name) => `${name}@${devDependencies[name]}`,
     );
@@ -63,27 +86,24 @@ describe('the npm package', () => {
   for (const { name, bin } of nodes) {
     test(`runs a cluster with every part on ${name}, installed globally`, async () => {
       const env = { PATH: [bin(), process.env['PATH']].join(delimiter) };
-      const program = join(prefix, 'bin', 'fairlead');
       await using data = await temporaryDirectory();
-      const args = ['up', '--cluster', 'test', '--port-base', '0', '--demo', '--data-dir', data.path];
-      using up = start(program, args, { cwd: directory, env });
-      await up.prints(/ready in [\s\S]+KUBECONFIG/);
-      const [, address = '', port = ''] = /dns (\S+):(\d+)/.exec(up.printed) ?? [];
-      const dig = await run('dig', [`@${address}`, '-p', port, '+short', 'shop.demo.svc.cluster.local']);
-      const curl = await run('curl', ['--silent', `http://${dig.out.trim()}:8080/`]);
-      assert.match(curl.out, /^shop-\d of test/);
-      const [map = ''] = /(?<=map )\S+/.exec(up.printed) ?? [];
-      const page = await run('curl', [
-        '--silent',
-        '--output',
-        '/dev/null',
-        '--write-out',
-        '%{http_code}',
-        new URL('/page.js', map).href,
-      ]);
-      assert.equal(page.out, '200');
+      await servesDemo([join(prefix, 'bin', 'fairlead')], data.path, { cwd: directory, env });
     });
   }
+
+  test('runs as the user of the image with a read-only root', { skip: unless(whyNoImage) }, async () => {
+    const image = join(directory, 'image');
+    await mkdir(image);
+    const stages = new Map([['build:/build', join(prefix, 'lib', 'node_modules', 'fairlead')]]);
+    await servesDemo(await assembleImage(join(root, 'deploy', 'Containerfile'), stages, image), '/data/up');
+  });
+
+  test('the image has the SDK of AWS in the version of the package', async () => {
+    const sdk = '@aws-sdk/client-elastic-load-balancing-v2';
+    const { devDependencies } = await readManifest();
+    const containerfile = await readFile(join(root, 'deploy', 'Containerfile'), 'utf8');
+    assert.ok(containerfile.includes(` ${sdk}@${devDependencies[sdk]} `));
+  });
 
   test('npx runs it in the directory where it is installed', async () => {
     assert.match((await run('npx', ['fairlead', 'version'], { cwd: directory })).out, /^fairlead \d+\.\d+\.\d+/);
