@@ -189,7 +189,7 @@ const exportedForTests: Readonly<Record<string, string>> = {
   'src/api/kinds/multicluster/publication.ts: printPublication': 'the inverse of parsePublication',
 };
 
-test('every exported value is imported, and used by other code than tests', () => {
+test('every exported value is imported and used by other code than tests, and every exported type is used', () => {
   const sources = ['src', 'test', 'bench'].flatMap((folder) =>
     globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }).map((path) => ({
       path: path.replaceAll('\\', '/'),
@@ -234,7 +234,15 @@ test('every exported value is imported, and used by other code than tests', () =
         .filter((name) => !isUsed(path, text, name))
         .map((name) => `${path}: ${name}`),
     );
-  assert.deepEqual(unused, []);
+  const words = new Map<string, number>();
+  for (const { text } of sources)
+    for (const [word] of text.matchAll(/\b[A-Z]\w+/g)) words.set(word, (words.get(word) ?? 0) + 1);
+  const unusedTypes = sources.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(/^export (?:interface|type) (\w+)/gm), ([, name = '']) => name)
+      .filter((name) => words.get(name) === 1)
+      .map((name) => `${path}: ${name}`),
+  );
+  assert.deepEqual([...unused, ...unusedTypes], []);
 });
 
 test('names say what a file is about', () => {

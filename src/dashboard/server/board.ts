@@ -16,9 +16,6 @@ export interface BoardOptions {
   readonly windowMs?: number;
 }
 
-/** Row id → the row as viewers with these rights see it; undefined: it is gone, or they may not see it. */
-export type RowsOf = (id: string, rights: Rights) => Row | undefined;
-
 /** The changes of one window. */
 export interface Changes {
   readonly ids: ReadonlySet<string>;
