@@ -1,6 +1,8 @@
+import { open } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 
-import { open } from 'node:fs/promises';
+import { fileErrorOf } from '../api/error-message.ts';
+import { KubeconfigError } from './errors.ts';
 
 /** An entry of a kubeconfig, and the directory of its file. Paths in the entry are relative to that directory. */
 export interface ConfigEntry {
@@ -24,12 +26,19 @@ export function textOf(entry: Readonly<Record<string, unknown>>, field: string):
 export const pathOf = ({ directory }: ConfigEntry, path: string): string =>
   isAbsolute(path) ? path : join(directory, path);
 
-/** The decoded `<field>-data`, or the content of the file that `<field>` names; undefined if neither is set. */
+/**
+ * The decoded `<field>-data`, or the content of the file that `<field>` names; undefined if neither is set. Throws a
+ * KubeconfigError if the file cannot be read.
+ */
 export async function pemOf(config: ConfigEntry, field: string): Promise<string | undefined> {
   const data = textOf(config.entry, `${field}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
   const path = textOf(config.entry, field);
-  return path === undefined ? undefined : readBoundedFile(pathOf(config, path));
+  if (path === undefined) return undefined;
+  const file = pathOf(config, path);
+  return readBoundedFile(file).catch((cause: unknown) => {
+    throw new KubeconfigError(`cannot read ${field} ${file}: ${fileErrorOf(cause)}`, { cause });
+  });
 }
 
 /** Kubeconfigs, tokens and certificates are much smaller. The bound is for devices and for files named by mistake. */

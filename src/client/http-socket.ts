@@ -86,7 +86,7 @@ function opened(
   // Detects a peer that disappeared without closing the connection.
   socket.setKeepAlive(true, 30_000);
   const late = setTimeout(() => {
-    socket.destroy(new Error(`no connection within ${timeoutMs} ms`));
+    socket.destroy(Object.assign(new Error(`no connection within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
   }, timeoutMs);
   const finish = (error: Error | null): void => {
     clearTimeout(late);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../api/error-message.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
+import { isUnusableServer } from './connection-error.ts';
 import { hasStatusCode } from './transport.ts';
 
 /** Recent errors of operations that are retried without end, such as watches, for logs and readiness. */
@@ -49,11 +50,7 @@ export class WatchErrors {
 const expiryMs = 35_000;
 
 /**
- * The log level of an error that is retried. An unreachable server makes every request fail, and the process that runs the
+ * The log level of an error that is retried. If the server cannot be used, every request fails, and the process that runs the
  * part logs that once.
  */
-export const retryLevel = (error: unknown): 'warn' | 'debug' => (isUnreachable(error) ? 'debug' : 'warn');
-
-/** ECONNREFUSED, ETIMEDOUT and their like. */
-const isUnreachable = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
+export const retryLevel = (error: unknown): 'warn' | 'debug' => (isUnusableServer(error) ? 'debug' : 'warn');

@@ -13,6 +13,7 @@ import { Semaphore } from '../machine/semaphore.ts';
 import { memberProblem, slowness } from './explain/member-problem.ts';
 import { deleteLeases, Renewer } from './lease/renewer.ts';
 import { Member, readPermits } from './member/member.ts';
+import { memberErrorLevel } from './member/error-level.ts';
 import type { MemberOptions, ProbeTimes } from './member/options.ts';
 import { defaultSourceLeaseMs, probeTimesOf } from './member/options.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
@@ -206,7 +207,11 @@ class MulticlusterController implements AsyncDisposable {
       members: () => this.#sync.participating,
       holder: this.#identity,
       clock: this.#clock,
-      onError: (error, cluster) => log.warn({ cluster, err: error }, 'could not renew the leases of sources, retrying'),
+      onError: (error, member) =>
+        log[memberErrorLevel(member, error)](
+          { cluster: member.id, err: error },
+          'could not renew the leases of sources, retrying',
+        ),
       onOtherHolder: () => (this.#otherWriterSeenAt = this.#clock.elapsed()),
     });
     this.#term = term;
@@ -230,7 +235,8 @@ class MulticlusterController implements AsyncDisposable {
       try {
         await deleteLeases(member, member.options.isLeaving === true ? new Set() : sources, term);
       } catch (error) {
-        if (!term.aborted) log.warn({ cluster: member.id, err: error }, 'could not delete old leases');
+        if (!term.aborted)
+          log[memberErrorLevel(member, error)]({ cluster: member.id, err: error }, 'could not delete old leases');
       }
     }
   }

@@ -204,14 +204,16 @@ export class Handler {
   #failureReply(error: unknown, request: ApiRequest): Reply {
     if (isStatusError(error)) return statusReply(error.status);
     if (error instanceof QuotaExceededError) return statusReply(failure({ code: 500, message: error.message }).status);
-    const { log } = this.#options.context;
+    const { log, store } = this.#options.context;
     const [method, url] = [request.method, request.url.split('?')[0]];
     if (error instanceof StoreUnavailableError) {
-      log.warn({ why: error.message, method, url }, 'request failed'); // without a stack, since many requests may fail
+      // The monitor of the store logs its failure once.
+      const level = store.status().failure === undefined ? 'warn' : 'debug';
+      log[level]({ reason: error.message, method, url }, 'request failed');
       return statusReply(unavailable(error.message).status);
     }
     if (error instanceof UnknownOutcomeError) {
-      log.warn({ why: error.message, method, url }, 'request failed');
+      log.warn({ reason: error.message, method, url }, 'request failed');
       return statusReply(failure({ code: 504, reason: 'Timeout', message: error.message }).status);
     }
     log.error({ err: error, method, url }, 'request failed');

@@ -72,14 +72,14 @@ export class Cluster implements AsyncDisposable {
   /** Blocks all new calls and interrupts those in progress. */
   disconnect(): void {
     this.fault = () => {
-      throw new Error('connect ECONNREFUSED');
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     };
     this.breakConnections();
   }
 
   /** Interrupts calls in progress; new ones succeed. */
   breakConnections(): void {
-    this.#cut.abort(new Error('the connection broke'));
+    this.#cut.abort(Object.assign(new Error('the connection broke'), { code: 'ECONNRESET' }));
     this.#cut = new AbortController();
   }
 
@@ -229,6 +229,8 @@ export function reap(cluster: Cluster, stack: AsyncDisposableStack, options: Rea
 export interface Joined {
   readonly part: RunningPart;
   readonly metrics: Registry;
+  /** The messages of warnings and errors. */
+  readonly logged: string[];
 }
 
 /** Starts a controller for the clusters. */
@@ -240,12 +242,17 @@ export function join(
   const [home] = clusters;
   if (home === undefined) throw new Error('no cluster to join');
   const metrics = new Registry();
+  const logged: string[] = [];
+  const log = pino(
+    { level: 'warn' },
+    { write: (line) => logged.push((JSON.parse(line) as { readonly msg: string }).msg) },
+  );
   const part = startMulticluster(
-    { client: home.connect(), log: pino({ level: process.env['LOG'] ?? 'silent' }), metrics },
+    { client: home.connect(), log, metrics },
     { members: (change) => change(clusters.map(entryOf)), probeTimes: quickProbes, windowMs: 20, ...options },
   );
   stack.use(part);
-  return { part, metrics };
+  return { part, metrics, logged };
 }
 
 /** Starts a controller for clusters that share one pool of addresses. */

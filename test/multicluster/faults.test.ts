@@ -95,8 +95,9 @@ describe('a failing member', () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = await startClusters(['east', 'west', 'north'], stack);
     assert.ok(east && west && north);
-    const { part } = join([east, west, north], stack);
+    const { part, logged } = join([east, west, north], stack);
     await part.ready;
+    logged.length = 0;
     north.disconnect();
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
@@ -109,6 +110,7 @@ describe('a failing member', () => {
     north.reconnect();
     await until('north catches up', async () => (await north.imported('web')).length === 1);
     await until('the export is complete', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+    assert.deepEqual(logged, ['cluster does not answer, retrying', 'cluster answers again']);
   });
 
   test('a slow member does not delay others', async () => {

@@ -60,11 +60,11 @@ describe('fairlead controllers', () => {
   test('waits for an unreachable server and reports it', async () => {
     await server.stop('SIGTERM');
     await using part = startControllers(kubeconfig);
-    const why = new RegExp(`the API server ${server.url} cannot be reached: connect ECONNREFUSED`);
+    const why = new RegExp(`requests to the API server ${server.url} fail: connect ECONNREFUSED`);
     await until('/readyz reports the error', async () => why.test((await askHealth(part, '/readyz')).text));
     assert.equal((await askHealth(part, '/readyz')).status, 503);
     assert.deepEqual(await askHealth(part, '/livez'), { status: 200, text: 'ok' });
-    assert.match(part.err, /"msg":"API server is unreachable, retrying"/);
+    assert.match(part.err, /"msg":"requests to the API server fail, retrying"/);
     assert.doesNotMatch(part.out, /ready in/);
 
     await server.start();

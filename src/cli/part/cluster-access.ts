@@ -96,7 +96,11 @@ export async function readClusterAccess({ paths, context }: FoundCluster, env: E
     return await readKubeconfig({ paths, context, env });
   } catch (error) {
     const message = messageOf(error);
-    const hint = /\bcontext\b/.test(message) ? ': pass --context NAME' : ': pass --kubeconfig FILE';
-    throw new UsageError(`${message}${hint}`, { cause: error });
+    throw new UsageError(`${message}${hintFor(message)}`, { cause: error });
   }
+}
+
+function hintFor(problem: string): string {
+  if (/\bcontext\b/.test(problem)) return ': pass --context NAME';
+  return problem.startsWith('there is no kubeconfig') ? ': pass --kubeconfig FILE' : '';
 }

@@ -1,5 +1,5 @@
-import { messageOf } from '../../api/error-message.ts';
 import { Client } from '../../client/client.ts';
+import { connectionReason, credentialsRejected } from '../../client/connection-error.ts';
 import { overHttps } from '../../client/https.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Transport } from '../../client/transport.ts';
@@ -84,13 +84,12 @@ function withCluster(
 
 /** An action reads once: a server that does not answer is an error at once, not when informers give up. */
 async function checkReachable(transport: Transport, server: string): Promise<void> {
-  const problem = await transport.request({ method: 'GET', path: '/version' }).then(
-    ({ status }) => (status === 401 ? 'rejected the credentials (401)' : undefined),
-    (error: unknown) => `cannot be reached: ${messageOf(error)}`,
-  );
+  const problem = await transport
+    .request({ method: 'GET', path: '/version' })
+    .then(({ status }) => (status === 401 ? credentialsRejected : undefined), connectionReason);
   if (problem === undefined) return;
   transport[Symbol.dispose]();
-  throw new FatalError(`the API server ${server} ${problem}`);
+  throw new FatalError(`requests to the API server ${server} fail: ${problem}`);
 }
 
 const isOffline = (): Promise<never> => Promise.reject(new Error('bug: the action is offline'));

@@ -38,19 +38,21 @@ test('reports an unreachable server once, and its return', async () => {
   state.next = refused;
   for (let count = 0; count < 3; count++) await assert.rejects(connection.transport.request(get));
   assert.deepEqual(connection.problems(), [
-    'the API server https://192.0.2.1:6443 cannot be reached: connect ECONNREFUSED 192.0.2.1:6443',
+    'requests to the API server https://192.0.2.1:6443 fail: connect ECONNREFUSED 192.0.2.1:6443',
   ]);
   state.next = () => answer(404); // an answer, whatever it says
   await connection.transport.request(get);
   assert.deepEqual(connection.problems(), []);
-  assert.deepEqual(logged, ['API server is unreachable, retrying', 'API server answers again']);
+  assert.deepEqual(logged, ['requests to the API server fail, retrying', 'requests to the API server succeed again']);
 });
 
 test('reports rejected credentials, and no requests that the part aborted', async () => {
   const { state, connection } = setUp();
   state.next = () => answer(401);
   await connection.transport.request(get);
-  assert.deepEqual(connection.problems(), ['the API server https://192.0.2.1:6443 rejected the credentials (401)']);
+  assert.deepEqual(connection.problems(), [
+    'requests to the API server https://192.0.2.1:6443 fail: it rejects the credentials (401)',
+  ]);
   state.next = () => answer(200);
   await connection.transport.request(get);
   state.next = refused;

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Counter, Histogram } from 'prom-client';
-import { messageOf } from '../../api/error-message.ts';
 import { isStatusError } from '../../api/errors.ts';
+import { connectionReason, credentialsRejected } from '../../client/connection-error.ts';
 import type { ApiRequest, Transport } from '../../client/transport.ts';
-import { codesOf } from '../errors.ts';
 
 export interface ConnectionOptions {
   /** The URL of the server, for metrics and messages. */
@@ -26,19 +25,18 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
   let problem: string | undefined;
   const report = (next: string | undefined): void => {
     if (next === problem) return;
-    if (next === undefined) log.warn({ server }, 'API server answers again');
-    else if (problem === undefined) log.warn({ server, reason: next }, 'API server is unreachable, retrying');
+    if (next === undefined) log.warn({ server }, 'requests to the API server succeed again');
+    else if (problem === undefined) log.warn({ server, reason: next }, 'requests to the API server fail, retrying');
     problem = next;
   };
-  const answered = (status: number): void =>
-    report(status === 401 ? `the API server ${server} rejected the credentials (401)` : undefined);
+  const answered = (status: number): void => report(status === 401 ? credentialsRejected : undefined);
   const failed = (error: unknown, call: ApiRequest): void => {
     if (call.signal?.aborted === true) return; // cancelled by the caller
     if (isStatusError(error)) answered(error.status.code ?? 0);
-    else report(`the API server ${server} cannot be reached: ${reasonOf(error)}`);
+    else report(connectionReason(error));
   };
   return {
-    problems: () => (problem === undefined ? [] : [problem]),
+    problems: () => (problem === undefined ? [] : [`requests to the API server ${server} fail: ${problem}`]),
     transport: {
       async request(call) {
         const done = measure(call);
@@ -105,6 +103,3 @@ function restMetrics(registry: Registry, host: string): (call: ApiRequest) => (s
 }
 
 const hostOf = (server: string): string => URL.parse(server)?.host ?? server;
-
-/** Some errors of Node have a code and no message. */
-const reasonOf = (error: unknown): string => messageOf(error) || (codesOf(error)[0] ?? 'no answer');

@@ -64,3 +64,24 @@ test('writes a repeated warning once, and then the number of repetitions', () =>
   deduplicator.flush();
   assert.equal(written.length, 1);
 });
+
+test('writes 20 different lines with one message, and then the number of the others', () => {
+  const written: string[] = [];
+  const deduplicator = new LogDeduplicator((each) => void written.push(each));
+  const failed = (service: number, failures: number): void =>
+    deduplicator.write(
+      `{"level":40,"service":${service},"failures":${failures},"msg":"could not reconcile, retrying"}\n`,
+    );
+  for (let service = 1; service <= 100; service++) failed(service, 1);
+  for (let failures = 2; failures <= 4; failures++) failed(1, failures);
+  deduplicator.write('{"level":40,"service":1,"msg":"another"}\n');
+  assert.equal(written.length, 21);
+  written.length = 0;
+  deduplicator.flush();
+  assert.deepEqual(written, [
+    '{"level":40,"service":1,"failures":4,"msg":"could not reconcile, retrying","repeated":3}\n',
+    '{"level":40,"service":100,"failures":1,"msg":"could not reconcile, retrying","omitted":80}\n',
+  ]);
+  deduplicator.flush();
+  assert.equal(written.length, 2);
+});

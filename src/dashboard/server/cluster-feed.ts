@@ -1,6 +1,5 @@
 // The objects of one cluster, kept up to date, and the rows made of them.
 import type { Logger } from 'pino';
-import { messageOf } from '../../api/error-message.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { importKeysOf, indexByService, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
@@ -14,6 +13,7 @@ import { superclusterExportKind } from '../../api/kinds/multicluster/supercluste
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { connectionReason } from '../../client/connection-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
@@ -228,7 +228,7 @@ export class ClusterFeed implements AsyncDisposable {
       return { ...(found === undefined ? {} : { version: found }), answerMs: rounded(clock.elapsed() - startedAt) };
     } catch (error) {
       if (signal.aborted) return this.#probe;
-      return { ...known, error: messageOf(error) };
+      return { ...known, error: connectionReason(error) };
     }
   }
 }

@@ -1,4 +1,5 @@
 // Why a member is not read or written, for /readyz and `fairlead mcs`.
+import { connectionReason } from '../../client/connection-error.ts';
 import type { Member } from '../member/member.ts';
 import { unreadableReason } from '../member/unreadable.ts';
 
@@ -7,7 +8,7 @@ export function memberProblem({ id, isReady, probe, caches }: Member): string | 
   if (isReady) return undefined;
   if (probe.state === 'unknown') return `cluster ${id} has not answered yet`;
   if (probe.state !== 'alive') {
-    return `cluster ${id} does not answer${probe.error instanceof Error ? `: ${probe.error.message}` : ''}`;
+    return `cluster ${id} does not answer${probe.error === undefined ? '' : `: ${connectionReason(probe.error)}`}`;
   }
   const slow = slowness({ id, probe });
   return (

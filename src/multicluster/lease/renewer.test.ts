@@ -77,7 +77,7 @@ async function start(...ids: readonly string[]) {
     members: () => set.map(({ member }) => member),
     holder: 'a',
     clock,
-    onError: (error, importer) => void errors.push(`${importer}: ${String(error)}`),
+    onError: (error, { id }) => void errors.push(`${id}: ${String(error)}`),
     onOtherHolder: () => otherHolders++,
   });
   const running = renewer.run(stop.signal);

@@ -14,7 +14,7 @@ export interface RenewerOptions extends ProbeTimes {
   /** The identity of this controller. */
   readonly holder: string;
   readonly clock: Clock;
-  readonly onError: (error: unknown, importer: string) => void;
+  readonly onError: (error: unknown, importer: Member) => void;
   /** Called when another controller has renewed one of the leases. */
   readonly onOtherHolder: () => void;
 }
@@ -70,7 +70,7 @@ export class Renewer {
   #start(importer: Member, sources: readonly LeaseSource[], signal: AbortSignal): void {
     const work = this.#renewIn(importer, sources, signal)
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#options.onError(error, importer.id);
+        if (!signal.aborted) this.#options.onError(error, importer);
       })
       .finally(() => void this.#running.delete(importer.id));
     this.#running.set(importer.id, work);

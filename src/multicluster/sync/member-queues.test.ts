@@ -28,8 +28,8 @@ function setUp(work: (id: string, key: string) => Promise<void> = async () => un
     onFailure: ({ id }, key, failure) => void failures.push(`${id} ${key} ${failure.failures}`),
   });
   const { signal } = new AbortController();
-  // A cast: queues read the id only.
-  for (const id of ['east', 'west']) queues.open({ id } as unknown as Member, signal);
+  // A cast: queues read the id and the state only.
+  for (const id of ['east', 'west']) queues.open({ id, probe: { state: 'alive' } } as unknown as Member, signal);
   return { queues, clock, runs, failures };
 }
 

@@ -4,6 +4,7 @@ import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
+import { memberErrorLevel } from '../member/error-level.ts';
 import type { Member } from '../member/member.ts';
 
 export interface MemberQueuesOptions {
@@ -61,7 +62,7 @@ export class MemberQueues {
       backoff: { baseMs: 10, maxMs: 30_000 },
       onError: (error, key, failures) => {
         // Another client wrote first: the retry starts from its state.
-        const level = hasStatusCode(error, 409) || failures < 3 ? 'debug' : 'warn';
+        const level = hasStatusCode(error, 409) || failures < 3 ? 'debug' : memberErrorLevel(member, error);
         log[level](
           { controller, cluster: member.id, service: key, failures, err: error },
           'could not reconcile, retrying',

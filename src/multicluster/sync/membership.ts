@@ -26,6 +26,8 @@ export interface Observed {
   /** What affects all services of the member in all members: whether it is read, lost, and takes part. */
   readonly shared: string;
   readonly isReady: boolean;
+  /** False from the first probe without an answer until the next answer. */
+  readonly isAnswering: boolean;
   readonly isSilent: boolean;
   readonly isSlow: boolean;
   readonly isSkewed: boolean;
@@ -44,6 +46,7 @@ export const observedOf = (participant: Participant): Observed => {
   return {
     shared: `${caches.isSynced} ${caches.lacksKinds} ${probe.state === 'lost'} ${problemOf(participant) ?? ''}`,
     isReady,
+    isAnswering: probe.state === 'alive' || probe.state === 'unknown',
     isSilent: probe.state === 'silent',
     isSlow: probe.isSlow,
     isSkewed: probe.isSkewed,
@@ -87,6 +90,7 @@ export class Membership {
     const observed = {
       shared: '',
       isReady: false,
+      isAnswering: true,
       isSilent: false,
       isSlow: false,
       isSkewed: false,

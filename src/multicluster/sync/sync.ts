@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { connectionReason } from '../../client/connection-error.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import type { SetRules } from '../guard/policy.ts';
 import type { SeedPolicy } from '../merge/merged.ts';
+import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
@@ -270,6 +272,10 @@ export class Sync {
     participant.observed = now;
     const { log } = this.#options;
     const { id, probe, caches } = member;
+    if (now.isAnswering !== before.isAnswering) {
+      if (now.isAnswering) log.warn({ cluster: id }, 'cluster answers again');
+      else log.warn({ cluster: id, reason: connectionReason(probe.error) }, 'cluster does not answer, retrying');
+    }
     if (now.isSlow !== before.isSlow) {
       const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
       log.warn({ cluster: id, latencyMs: Math.round(probe.latencyMs) }, text);
@@ -311,7 +317,10 @@ export class Sync {
     } catch (error) {
       participant.adoption = 'Pending';
       if (signal.aborted) return;
-      log.warn({ cluster: id, err: error }, 'could not read the leases of the cluster, retrying');
+      log[memberErrorLevel(member, error)](
+        { cluster: id, err: error },
+        'could not read the leases of the cluster, retrying',
+      );
       this.#clock.after(readoptMs, () => this.#stateChanged(id));
       return;
     }
@@ -320,7 +329,11 @@ export class Sync {
       this.#membership.invalidate();
     } catch (error) {
       // The properties are for users: no controller needs them.
-      if (!signal.aborted) log.warn({ cluster: id, err: error }, 'could not write the properties of the cluster');
+      if (!signal.aborted)
+        log[memberErrorLevel(member, error)](
+          { cluster: id, err: error },
+          'could not write the properties of the cluster',
+        );
     }
     if (member.options.isReadOnly !== true) await onJoined?.(member, signal);
     this.#compareAll();
