@@ -27,7 +27,7 @@ export interface Measured extends Scale {
 type Progress = (text: string) => void;
 
 const changeSeconds = 8;
-const exportPace = { count: 100, perSecond: 20 };
+const exportRate = { count: 100, perSecond: 20 };
 /** Idle time before memory is read. */
 const restMs = 3000;
 
@@ -36,56 +36,56 @@ export const measureMulticluster = (
   scale: Scale & { readonly perSecond: number },
   progress: Progress,
 ): Promise<Measured> =>
-  withJoined(scale, progress, async (joined, beginning, say) => ({
+  withJoined(scale, progress, async (joined, beginning, report) => ({
     ...scale,
     beginning,
-    ...(await measureJoined(joined, scale.perSecond, say)),
+    ...(await measureJoined(joined, scale.perSecond, report)),
   }));
 
 /** Measures only the cost of changes in a set of API servers. */
 export const measureCost = (scale: Scale, progress: Progress): Promise<Changes> =>
-  withJoined(scale, progress, async (joined, _, say) => {
-    say('warming up');
-    await measureChanges(joined, { ...costPace, round: 0 });
-    say('changes');
-    return measureChanges(joined, { ...costPace, round: 1 });
+  withJoined(scale, progress, async (joined, _, report) => {
+    report('warming up');
+    await measureChanges(joined, { ...costRate, round: 0 });
+    report('changes');
+    return measureChanges(joined, { ...costRate, round: 1 });
   });
 
-const costPace = { count: 400, perSecond: 50 };
+const costRate = { count: 400, perSecond: 50 };
 
 /** Starts API servers with exported services, and a controller that imports them everywhere. */
 async function withJoined<T>(
   scale: Scale,
   progress: Progress,
-  measure: (joined: Joined, beginning: Beginning, say: Progress) => Promise<T>,
+  measure: (joined: Joined, beginning: Beginning, report: Progress) => Promise<T>,
 ): Promise<T> {
-  const say = (text: string): void => progress(`${scale.clusters} clusters, ${scale.services} services: ${text}`);
-  say('filling');
+  const report = (text: string): void => progress(`${scale.clusters} clusters, ${scale.services} services: ${text}`);
+  report('filling');
   await using set = await startClusters(scale.clusters);
   await makeNamespaces(set.targets, scale);
   await fill(set.targets, scale, { from: 0, to: scale.services, isExported: true });
   using arrivals = await Arrivals.of(set.targets);
-  say('from nothing');
+  report('from nothing');
   await using first = await measureBeginning({ ...scale, set, arrivals });
-  return await measure({ ...scale, set, arrivals, controller: first.controller }, first.figures, say);
+  return await measure({ ...scale, set, arrivals, controller: first.controller }, first.figures, report);
 }
 
 /** Measures a joined set: changes, exports, and a restart of the controller. */
 async function measureJoined(
   joined: Joined,
   perSecond: number,
-  say: Progress,
+  report: Progress,
 ): Promise<Pick<Measured, 'changes' | 'exports' | 'restart' | 'bytes'>> {
-  const pace = { perSecond, count: perSecond * changeSeconds };
-  say('warming up');
-  await measureChanges(joined, { ...pace, count: pace.count / 2, round: 0 });
-  say('changes');
-  const changes = await measureChanges(joined, { ...pace, round: 1 });
-  say('exports');
-  const exports = await measureExports(joined, exportPace);
+  const rate = { perSecond, count: perSecond * changeSeconds };
+  report('warming up');
+  await measureChanges(joined, { ...rate, count: rate.count / 2, round: 0 });
+  report('changes');
+  const changes = await measureChanges(joined, { ...rate, round: 1 });
+  report('exports');
+  const exports = await measureExports(joined, exportRate);
   await delay(restMs);
   const bytes = joined.controller.residentBytes();
-  say('restart');
+  report('restart');
   const restart = await restarted(joined.set, joined);
   return { changes, exports, restart, bytes };
 }

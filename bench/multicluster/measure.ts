@@ -46,7 +46,7 @@ export interface Changes extends Cost {
 }
 
 /** Number and rate. */
-export interface Pace {
+export interface ChangeRate {
   readonly count: number;
   readonly perSecond: number;
 }
@@ -54,14 +54,14 @@ export interface Pace {
 /** Changes endpoints of one service after the other; each `round` uses other addresses. */
 export async function measureChanges(
   joined: Joined,
-  { round, count, perSecond }: Pace & { readonly round: number },
+  { round, count, perSecond }: ChangeRate & { readonly round: number },
 ): Promise<Changes> {
   const { set, controller, arrivals, services, clusters } = joined;
   const connections = await Promise.all(set.targets.map((target) => Connection.open(target)));
   const waits: Promise<number>[] = [];
   const before = await controller.writes();
   const cost = await costOf(joined, async () => {
-    await paced({ count, perSecond }, async (turn) => {
+    await atRate({ count, perSecond }, async (turn) => {
       const index = (turn * 7) % services;
       const address = `10.${200 + round}.${turn >> 8}.${turn & 255}`;
       waits.push(arrivals.until(address, importersOf(joined)));
@@ -82,7 +82,7 @@ export interface Exports {
 }
 
 /** Exports existing services one after the other, and then deletes the exports. */
-export async function measureExports(joined: Joined, { count, perSecond }: Pace): Promise<Exports> {
+export async function measureExports(joined: Joined, { count, perSecond }: ChangeRate): Promise<Exports> {
   const { set, controller, arrivals, services, clusters } = joined;
   const connections = await Promise.all(set.targets.map((target) => Connection.open(target)));
   await fill(set.targets, joined, { from: services, to: services + count, isExported: false });
@@ -91,7 +91,7 @@ export async function measureExports(joined: Joined, { count, perSecond }: Pace)
     { until, requests }: { until: number; requests: typeof exportRequests },
   ): Promise<readonly number[]> => {
     const waits: Promise<number>[] = [];
-    await paced({ count, perSecond }, async (turn) => {
+    await atRate({ count, perSecond }, async (turn) => {
       const index = services + turn;
       waits.push(arrivals.until(`${what} ${serviceName(index)}`, until));
       for (const request of requests(index, joined)) await ask(connections[index % clusters], request);
@@ -109,7 +109,7 @@ export async function measureExports(joined: Joined, { count, perSecond }: Pace)
 }
 
 /** Runs work at a fixed rate, without waiting for late results. */
-async function paced({ count, perSecond }: Pace, work: (turn: number) => Promise<void>): Promise<void> {
+async function atRate({ count, perSecond }: ChangeRate, work: (turn: number) => Promise<void>): Promise<void> {
   const started = performance.now();
   let last = Promise.resolve();
   for (let turn = 0; turn < count; turn++) {

@@ -13,7 +13,7 @@ import type { Cluster } from './clusters.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 
 /** Whether the exports of both groups in a cluster have an Event with this reason. */
-async function isTold(cluster: Cluster, reason: string): Promise<boolean> {
+async function hasEvent(cluster: Cluster, reason: string): Promise<boolean> {
   const { items } = await cluster.client.list(eventKind, { namespace: 'shop' });
   const found = items.filter((event) => event.involvedObject.kind === 'ServiceExport' && event.reason === reason);
   const groups = new Set(found.map(({ involvedObject }) => involvedObject.apiVersion));
@@ -26,13 +26,13 @@ test('MCS-137 exports of both groups get Events about their state', async () => 
   assert.ok(east && west);
   await join([east, west], stack).part.ready;
   await east.export('web');
-  await until('an Event reports the missing Service', () => isTold(east, 'NoService'));
+  await until('an Event reports the missing Service', () => hasEvent(east, 'NoService'));
   await east.service('web', ['10.1.0.1', '0.1.2.3']);
-  await until('an Event reports success', () => isTold(east, 'Exported'));
-  await until('an Event reports the dropped endpoint', () => isTold(east, 'EndpointsDropped'));
+  await until('an Event reports success', () => hasEvent(east, 'Exported'));
+  await until('an Event reports the dropped endpoint', () => hasEvent(east, 'EndpointsDropped'));
   await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
   await west.export('web');
-  for (const cluster of [east, west]) await until('conflict', () => isTold(cluster, 'Conflict'));
+  for (const cluster of [east, west]) await until('conflict', () => hasEvent(cluster, 'Conflict'));
   const { items } = await west.client.list(eventKind, { namespace: 'shop' });
   const [conflict] = items.filter(({ reason }) => reason === 'Conflict');
   assert.match(conflict?.message ?? '', /port.*80\b.* in east, .*81\b.* in west/);
@@ -41,7 +41,7 @@ test('MCS-137 exports of both groups get Events about their state', async () => 
     { namespace: 'shop', name: 'web' },
     { body: { spec: { ports: [{ name: 'http', port: 80 }] } } },
   );
-  await until('an Event reports the resolved conflict', () => isTold(west, 'ConflictResolved'));
+  await until('an Event reports the resolved conflict', () => hasEvent(west, 'ConflictResolved'));
 });
 
 test('an export that came first and is created again causes no Event about a resolved conflict', async () => {
@@ -51,10 +51,10 @@ test('an export that came first and is created again causes no Event about a res
   await join([east, west], stack).part.ready;
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('the export succeeded', () => isTold(east, 'Exported'));
+  await until('the export succeeded', () => hasEvent(east, 'Exported'));
   await west.service('web', ['10.2.0.1'], { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] });
   await west.export('web');
-  await until('the conflict is reported', () => isTold(west, 'Conflict'));
+  await until('the conflict is reported', () => hasEvent(west, 'Conflict'));
   const conflict = async (): Promise<string | undefined> =>
     (await west.client.get(serviceExportKind, { namespace: 'shop', name: 'web' })).status?.conditions?.find(
       ({ type }) => type === 'Conflict',
@@ -67,7 +67,7 @@ test('an export that came first and is created again causes no Event about a res
   await east.export('web');
   await until('the conflict is reported again', async () => (await conflict()) === 'True');
   await east.unexport('web');
-  await until('an Event reports the resolved conflict', () => isTold(west, 'ConflictResolved'));
+  await until('an Event reports the resolved conflict', () => hasEvent(west, 'ConflictResolved'));
   const { items } = await west.client.list(eventKind, { namespace: 'shop' });
   for (const apiVersion of ['multicluster.k8s.io/v1alpha1', 'multicluster.x-k8s.io/v1beta1']) {
     const resolved = items.filter(
@@ -92,16 +92,16 @@ test('MCS-23 exports get Events about a cluster that does not import them, and a
   };
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  await until('an Event names west as lagging', () => isTold(east, 'ClusterLagging'));
+  await until('an Event names west as lagging', () => hasEvent(east, 'ClusterLagging'));
   const { items } = await east.client.list(eventKind, { namespace: 'shop' });
   assert.match(
     items.find(({ reason }) => reason === 'ClusterLagging')?.message ?? '',
     /west rejects the import: no way/,
   );
   west.reconnect();
-  await until('the export succeeded', () => isTold(east, 'Exported'));
+  await until('the export succeeded', () => hasEvent(east, 'Exported'));
   west.disconnect();
-  await until('an Event names west as unreachable', () => isTold(east, 'ClusterUnreachable'));
+  await until('an Event names west as unreachable', () => hasEvent(east, 'ClusterUnreachable'));
 });
 
 test('exports get Events about rejections', async () => {
@@ -117,6 +117,6 @@ test('exports get Events about rejections', async () => {
     await cluster.service('web', ['10.1.0.1']);
     await cluster.export('web');
   }
-  await until('the namespace is rejected for east', () => isTold(east, 'NamespaceNotAllowed'));
-  await until('the quota of west is exceeded', () => isTold(west, 'QuotaExceeded'));
+  await until('the namespace is rejected for east', () => hasEvent(east, 'NamespaceNotAllowed'));
+  await until('the quota of west is exceeded', () => hasEvent(west, 'QuotaExceeded'));
 });

@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test';
 
 import { isGone } from '../../../src/loadbalancer/providers/aws/errors.ts';
 import { inventory } from './inventory.ts';
-import type { StandInPeer } from './standin/peer.ts';
-import { standInPeer } from './standin/peer.ts';
+import type { StandInPeer } from './testing/peer.ts';
+import { standInPeer } from './testing/peer.ts';
 import { until } from '../../../src/server/testing/until.ts';
 import { run } from '../../harness/command.ts';
 import { findKubectls } from '../../harness/kubectl.ts';
@@ -112,8 +112,8 @@ describe('load balancers of AWS', () => {
     await patch({ ports: both });
     await waits('condition=LoadBalancerPortsError');
     assert.deepEqual(await found(), made('i-0b i-0c'));
-    const told = /Warning\s+SyncLoadBalancerFailed\s.*enable-tcp-udp-listener/;
-    await eventually('the Event is recorded', async () => told.test(await k(['get', 'events'])));
+    const event = /Warning\s+SyncLoadBalancerFailed\s.*enable-tcp-udp-listener/;
+    await eventually('the Event is recorded', async () => event.test(await k(['get', 'events'])));
 
     await k([
       'annotate',
@@ -129,8 +129,8 @@ describe('load balancers of AWS', () => {
     peer.standIn.disturb = (action) =>
       action === 'ModifyListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
     await patch({ ports: web.spec.ports });
-    const told = /Error syncing load balancer: failed to ensure load balancer: ModifyListener \S+: AccessDenied/;
-    await eventually('the Event is recorded', async () => told.test(await k(['get', 'events'])));
+    const event = /Error syncing load balancer: failed to ensure load balancer: ModifyListener \S+: AccessDenied/;
+    await eventually('the Event is recorded', async () => event.test(await k(['get', 'events'])));
     peer.standIn.disturb = () => undefined;
     await leadsTo(made('i-0b i-0c'));
   });

@@ -11,10 +11,10 @@ import { toNodes } from '../../../src/loadbalancer/providers/aws/testing/backend
 import { inventory } from './inventory.ts';
 import { retrying } from './retrying.ts';
 import { AwsProvider } from '../../../src/loadbalancer/providers/aws/provider.ts';
-import type { StandInPeer } from './standin/peer.ts';
-import { standInPeer } from './standin/peer.ts';
-import type { Failure } from './standin/server.ts';
-import { throttling } from './standin/server.ts';
+import type { StandInPeer } from './testing/peer.ts';
+import { standInPeer } from './testing/peer.ts';
+import type { Failure } from './testing/server.ts';
+import { throttling } from './testing/server.ts';
 
 const { signal } = new AbortController();
 const annotations = { [tcpUdpListener]: 'true' };
@@ -138,14 +138,14 @@ test('retries a throttled request after the requested delay or five seconds', as
 test('polls a provisioning load balancer every ten seconds, and writes the status when it is active', async () => {
   await using peer = await standInPeer();
   peer.standIn.account.slowness = { provisioning: 2, hidden: 0, inUse: 0 };
-  const ask = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
-  const told = await ask().catch((error: unknown) => error);
-  assert.ok(told instanceof RetryError);
-  assert.match(told.message, /^AWS is provisioning load balancer fl-/);
-  assert.equal(told.afterMs, 10_000);
-  assert.match(told.events.map(({ message }) => message).join(), /^\+16\.43 USD a month: listeners 0 → 2 /);
-  await assert.rejects(ask(), { code: 'RETRY', events: [] }, 'the bill is reported once');
-  assert.match((await ask()).status.ingress?.[0]?.hostname ?? '', /\.elb\./);
+  const ensure = () => providerAt(peer).ensure(before, backendsOf(peer), signal);
+  const error = await ensure().catch((cause: unknown) => cause);
+  assert.ok(error instanceof RetryError);
+  assert.match(error.message, /^AWS is provisioning load balancer fl-/);
+  assert.equal(error.afterMs, 10_000);
+  assert.match(error.events.map(({ message }) => message).join(), /^\+16\.43 USD a month: listeners 0 → 2 /);
+  await assert.rejects(ensure(), { code: 'RETRY', events: [] }, 'the bill is reported once');
+  assert.match((await ensure()).status.ingress?.[0]?.hostname ?? '', /\.elb\./);
 });
 
 test('does not create a load balancer twice that lists do not contain yet', async () => {
@@ -160,9 +160,9 @@ test('reports a stopped instance and sends traffic to the others', async () => {
   peer.standIn.account.stopped.add('i-0b');
   const service = serviceWith('80/TCP');
   const { events } = await retrying(() => providerAt(peer).ensure(service, backendsOf(peer), signal));
-  const told = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
-  assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
+  const messages = events.filter(({ reason }) => reason === 'TargetNotRegistered').map(({ message }) => message);
+  assert.equal(messages.length, 1);
+  assert.match(messages[0] ?? '', /^AWS does not send traffic to i-0b: .*not in a running state/);
   assert.match((await inventory(peer))[1] ?? '', / at i-0a i-0c,/);
 });
 
@@ -196,6 +196,6 @@ test('an error of AWS names the call', async () => {
     action === 'CreateListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
   await assert.rejects(
     providerAt(peer).ensure(before, backendsOf(peer), signal),
-    /^Error: CreateListener fl-[0-9a-f]{10}-30080-tcp-tcp: AccessDenied: as the test asked$/,
+    /^Error: CreateListener fl-[0-9a-f]{10}-30080-tcp-tcp: AccessDenied: as the test requested$/,
   );
 });

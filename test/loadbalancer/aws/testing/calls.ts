@@ -13,7 +13,7 @@ const ofGroup = (account: Account, input: Input): GroupRecord => account.group(t
 const grouped = (account: Account, group: GroupRecord): Output => groupOutput(group, account.balancersOf(group.arn));
 
 /** A call with an empty response. */
-const told =
+const withoutResult =
   (act: (account: Account, input: Input) => void): Call =>
   (account, input) => {
     act(account, input);
@@ -26,18 +26,18 @@ export const calls: Readonly<Record<string, Call>> = {
   CreateTargetGroup: (account, input) => ({ TargetGroups: [grouped(account, account.createGroup(input))] }),
   CreateListener: (account, input) => ({ Listeners: [listenerOutput(account.createListener(input))] }),
   ModifyListener: (account, input) => ({ Listeners: [listenerOutput(account.modifyListener(input))] }),
-  DeleteLoadBalancer: told((account, input) => account.deleteBalancer(text(input, 'LoadBalancerArn'))),
-  DeleteTargetGroup: told((account, input) => account.deleteGroup(text(input, 'TargetGroupArn'))),
-  DeleteListener: told((account, input) => account.deleteListener(text(input, 'ListenerArn'))),
-  RegisterTargets: told((account, input) => account.register(input)),
-  DeregisterTargets: told((account, input) => account.deregister(input)),
+  DeleteLoadBalancer: withoutResult((account, input) => account.deleteBalancer(text(input, 'LoadBalancerArn'))),
+  DeleteTargetGroup: withoutResult((account, input) => account.deleteGroup(text(input, 'TargetGroupArn'))),
+  DeleteListener: withoutResult((account, input) => account.deleteListener(text(input, 'ListenerArn'))),
+  RegisterTargets: withoutResult((account, input) => account.register(input)),
+  DeregisterTargets: withoutResult((account, input) => account.deregister(input)),
 
   DescribeLoadBalancers(account, input) {
     const names = texts(input, 'Names');
-    const asked = Array.from(account.balancers.values()).filter(
+    const requested = Array.from(account.balancers.values()).filter(
       ({ name }) => names.length === 0 || names.includes(name),
     );
-    const visible = asked.filter((each) => each.hidden-- <= 0);
+    const visible = requested.filter((each) => each.hidden-- <= 0);
     if (names.length > 0 && visible.length === 0) throw new ElbError('LoadBalancerNotFound', 'not found');
     for (const each of visible) each.provisioning = Math.max(0, each.provisioning - 1);
     return page(input, 'LoadBalancers', visible.map(balancerOutput));

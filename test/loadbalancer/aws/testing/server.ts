@@ -32,7 +32,7 @@ export const throttling: Failure = {
 export class StandIn implements AsyncDisposable {
   readonly account = new Account();
   /** All actions in order. */
-  readonly asked: string[] = [];
+  readonly actions: string[] = [];
   disturb: Disturb = () => undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
@@ -49,22 +49,22 @@ export class StandIn implements AsyncDisposable {
 
   /** The write actions since the last call. */
   takeWrites(): readonly string[] {
-    return this.asked.splice(0).filter((action) => !action.startsWith('Describe'));
+    return this.actions.splice(0).filter((action) => !action.startsWith('Describe'));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const input = readForm(await bodyOf(request));
     const action = text(input, 'Action');
-    this.asked.push(action);
-    const failure = this.disturb(action, this.asked.length);
+    this.actions.push(action);
+    const failure = this.disturb(action, this.actions.length);
     const signedFor = /\/(\w+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1];
     const answer = failure?.isDone === false ? undefined : this.#answer(action, input, signedFor);
     if (failure === undefined && answer !== undefined) return void response.writeHead(answer.status).end(answer.body);
     if (failure?.error === undefined) return void request.socket.destroy();
     const { status, code, retryAfter } = failure.error;
     const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-    const told = { code, message: `${code}: as the test asked` };
-    response.writeHead(status, headers).end(action in ec2Calls ? ec2ErrorXml(told) : errorXml(told));
+    const error = { code, message: `${code}: as the test requested` };
+    response.writeHead(status, headers).end(action in ec2Calls ? ec2ErrorXml(error) : errorXml(error));
   }
 
   #answer(action: string, input: Input, signedFor = ''): { readonly status: number; readonly body: string } {

@@ -1,4 +1,4 @@
 import { awsContract } from './contract.ts';
-import { standInPeer } from './standin/peer.ts';
+import { standInPeer } from './testing/peer.ts';
 
 awsContract('the stand-in', { start: standInPeer });

@@ -63,10 +63,10 @@ export class SecurityGroups {
 
   authorize(input: Input): void {
     const { rules } = this.group(text(input, 'GroupId'));
-    const asked = rulesIn(input);
-    const twice = asked.find((rule) => rules.has(rule));
+    const requested = rulesIn(input);
+    const twice = requested.find((rule) => rules.has(rule));
     if (twice !== undefined) throw new ElbError('InvalidPermission.Duplicate', `the rule "${twice}" already exists`);
-    for (const rule of asked) rules.add(rule);
+    for (const rule of requested) rules.add(rule);
   }
 
   revoke(input: Input): void {
@@ -90,7 +90,7 @@ export class SecurityGroups {
 type Call = (groups: SecurityGroups, input: Input) => Output;
 
 /** A call with an empty response. */
-const told =
+const withoutResult =
   (act: (groups: SecurityGroups, input: Input) => void): Call =>
   (groups, input) => {
     act(groups, input);
@@ -102,10 +102,10 @@ export const ec2Calls: Readonly<Record<string, Call>> = {
   DescribeSubnets: (_, input) => ({ subnetSet: texts(input, 'SubnetId').map((subnetId) => ({ subnetId, vpcId })) }),
   DescribeSecurityGroups: (groups, input) => groups.describe(input),
   CreateSecurityGroup: (groups, input) => ({ return: true, groupId: groups.create(input) }),
-  AuthorizeSecurityGroupIngress: told((groups, input) => groups.authorize(input)),
-  RevokeSecurityGroupIngress: told((groups, input) => groups.revoke(input)),
-  DeleteSecurityGroup: told((groups, input) => groups.delete(text(input, 'GroupId'))),
-  CreateTags: told((groups, input) => {
+  AuthorizeSecurityGroupIngress: withoutResult((groups, input) => groups.authorize(input)),
+  RevokeSecurityGroupIngress: withoutResult((groups, input) => groups.revoke(input)),
+  DeleteSecurityGroup: withoutResult((groups, input) => groups.delete(text(input, 'GroupId'))),
+  CreateTags: withoutResult((groups, input) => {
     for (const id of texts(input, 'ResourceId'))
       for (const [name, value] of pairsIn(input, 'Tag')) groups.group(id).tags.set(name, value);
   }),
