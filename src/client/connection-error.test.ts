@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../api/errors.ts';
+import { KubeconfigError } from './errors.ts';
 import { connectionReason, isUnusableServer } from './connection-error.ts';
 
 const withCode = (code: string, message: string): Error => Object.assign(new Error(message), { code });
@@ -26,6 +27,7 @@ const rows: readonly (readonly [error: unknown, isUnusable: boolean, reason: str
   [failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' }), true, 'it rejects the credentials (401)'],
   [new DOMException('no response within 5 ms', 'TimeoutError'), true, 'no response within 5 ms'],
   [failure({ code: 403, reason: 'Forbidden', message: 'forbidden: no' }), false, 'forbidden: no'],
+  [new KubeconfigError('there is no context "west"'), true, 'there is no context "west"'],
   [withCode('ERR_INVALID_ARG_TYPE', 'a bug'), false, 'a bug'],
 ];
 for (const [error, isUnusable, reason] of rows) {

@@ -3,13 +3,13 @@ import { codeOf, messageOf } from '../api/error-message.ts';
 import { hasStatusCode } from './transport.ts';
 
 /**
- * Whether no request to the server can succeed: nothing answers, its name or certificate is wrong, or it rejects the
- * credentials.
+ * Whether no request to the server can succeed: nothing answers, its name, certificate or kubeconfig is wrong, or it rejects
+ * the credentials.
  */
 export function isUnusableServer(error: unknown): boolean {
   if (hasStatusCode(error, 401) || (error instanceof DOMException && error.name === 'TimeoutError')) return true;
   const code = codeOf(error);
-  return isSystem(code) || isUnresolved(code) || isUntrusted(code);
+  return isSystem(code) || isUnresolved(code) || isUntrusted(code) || isMisconfigured(code);
 }
 
 export const credentialsRejected = 'it rejects the credentials (401)';
@@ -31,3 +31,6 @@ const isUnresolved = (code: string): boolean => code === 'ENOTFOUND' || code ===
 
 /** Codes of certificates that OpenSSL or Node does not accept, such as SELF_SIGNED_CERT_IN_CHAIN. */
 const isUntrusted = (code: string): boolean => /CERT|_SIGNATURE$|^HOSTNAME_MISMATCH$|^INVALID_CA$/.test(code);
+
+/** The code of a KubeconfigError. */
+const isMisconfigured = (code: string): boolean => code === 'USAGE';

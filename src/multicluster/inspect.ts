@@ -5,6 +5,7 @@ export { explain, explanationText } from './explain/explain.ts';
 export { waitingSince } from './explain/lag.ts';
 export { skewText, slowness } from './explain/member-problem.ts';
 export { installDefinitions } from './member/unreadable.ts';
+export { droppedEvents } from './project/export-events.ts';
 export { planText, invalidReason } from './explain/plan.ts';
 export { planChange } from './explain/plan-change.ts';
 export type { Snapshot } from './explain/snapshot.ts';

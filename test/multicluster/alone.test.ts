@@ -1,8 +1,8 @@
 // `fairlead multicluster` as a process for two servers, configured by a file of members only.
 
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { until } from '../../src/server/testing/until.ts';
@@ -37,6 +37,7 @@ describe('fairlead multicluster alone', () => {
   let members: string;
   let controller: FairleadProcess;
   const clients = new Map<string, Client>();
+  const kubeconfigOf = new Map<string, string>();
   before(async () => {
     members = join(stack.use(await temporaryDirectory()).path, 'members.yaml');
     for (const id of ['east', 'west']) {
@@ -57,6 +58,7 @@ describe('fairlead multicluster alone', () => {
       const context = (await readKubeconfig({ paths: [kubeconfig] })).context;
       await client.create(namespaceKind, { metadata: { name: 'shop' }, spec: {}, status: {} });
       clients.set(id, client);
+      kubeconfigOf.set(id, kubeconfig);
       const joined = await fairlead(
         'mcs',
         'join',
@@ -153,7 +155,7 @@ describe('fairlead multicluster alone', () => {
     for (const action of ['status', 'list']) {
       const { code, out } = await fairlead('mcs', action, '--members', path);
       assert.equal(code, 3, out);
-      assert.match(out, /cluster away does not answer: .*ECONNREFUSED/);
+      assert.match(out, /requests to cluster away fail: .*ECONNREFUSED/);
     }
   });
 
@@ -190,6 +192,22 @@ describe('fairlead multicluster alone', () => {
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'NotAMember']);
     assert.match(ready?.message ?? '', /^cluster east has left the cluster set/);
     assert.doesNotMatch((await run('cat', [members])).out, /east/);
+  });
+
+  test('mcs join stores the file of KUBECONFIG that has the context', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'members.yaml');
+    const path = join(directory.path, 'kubeconfigs', 'west');
+    await mkdir(dirname(path));
+    await copyFile(kubeconfigOf.get('west') ?? '', path);
+    await writeFile(`${path}.other`, unreachable);
+    const { context } = await readKubeconfig({ paths: [path] });
+    const args = ['mcs', 'join', context, '--id', 'west', '--members', file];
+    const env = { KUBECONFIG: `${path}.other:${path}` };
+    const joined = await run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args], { env });
+    assert.equal(joined.code, 0, joined.err);
+    assert.match(await readFile(file, 'utf8'), /^ +kubeconfig: kubeconfigs\/west$/m);
+    assert.match((await fairlead('mcs', 'list', '--members', file)).out, /^west +ready/m);
   });
 
   test('mcs join rejects an id whose Lease names another cluster, unless forced', async () => {

@@ -10,7 +10,7 @@ import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexpor
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { failure } from '../../src/api/errors.ts';
 import { list } from '../../src/cli/mcs/membership.ts';
-import { showWhy } from '../../src/cli/mcs/show.ts';
+import { showExplanation, showWhy } from '../../src/cli/mcs/show.ts';
 import type { Shown } from '../../src/cli/mcs/show.ts';
 import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
@@ -155,4 +155,60 @@ test('why without a cluster examines the first cluster in which a step fails', a
   };
   assert.equal((await ask())[0], 'looking from cluster east; pass --from ID for another one');
   assert.match((await ask('west'))[0] ?? '', /^ {2}ok +members /);
+});
+
+test('status, explain and why name endpoints that are left out', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [east] = clusters;
+  assert.ok(east);
+  await east.service('web', ['10.201.0.7']);
+  await east.export('web');
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+  const leftOut = /left out: endpoint 10\.201\.0\.7 is in 10\.201\.0\.0\/16/;
+  assert.match(
+    showStatus(snapshot, undefined).lines.join('\n'),
+    new RegExp(`^shop/web of east: ${leftOut.source}`, 'm'),
+  );
+  assert.match(showExplanation(snapshot, 'shop/web').lines.join('\n'), leftOut);
+  await join(clusters, stack).part.ready;
+  await until('east has the import', async () => (await east.importedService('web')) !== undefined);
+  await using imported = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+  const { lines } = await showWhy(imported, 'shop/web', { from: 'west', shape: 'seed', dnsOf: () => undefined });
+  assert.match(lines.join('\n'), new RegExp(`broken +slices +${leftOut.source}`));
+});
+
+test('status of a part of the set names the sources that are not in it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west', 'north'], stack);
+  const [east, west] = clusters;
+  assert.ok(east && west);
+  await join(clusters, stack).part.ready;
+  await east.service('web', ['10.1.0.1']);
+  await east.export('web');
+  await until('west imports it', async () => (await west.imported('web')).length === 1);
+  const { status } = await inspect(clusters.slice(1).map((each, index) => entryOf(each, index + 1)));
+  assert.equal(
+    status.lines.at(-1),
+    'imports name east, which the set does not have: pass all of its clusters with --members or --kubeconfig',
+  );
+  assert.doesNotMatch((await inspect(clusters.map(entryOf))).status.lines.join('\n'), /imports name/);
+});
+
+test('a cluster that rejects the credentials is unreachable for that reason', async () => {
+  await using stack = new AsyncDisposableStack();
+  const clusters = await startClusters(['east', 'west'], stack);
+  const [, west] = clusters;
+  assert.ok(west);
+  const { part } = join(clusters, stack);
+  await part.ready;
+  west.fault = () => {
+    throw failure({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+  };
+  west.breakConnections();
+  const problem = 'requests to cluster west fail: it rejects the credentials (401)';
+  const { list: listed, status } = await inspect(clusters.map(entryOf));
+  assert.equal(listed.lines.at(-1), `west  unreachable  ${problem}`);
+  assert.equal(status.lines.at(-1), problem);
+  await until('the controller reports it', () => part.problems().includes(problem));
 });

@@ -39,7 +39,7 @@ test('a plan deletes nothing because of an unreadable cluster, and fails for tha
   const planOf = (cluster: string) => showPlan(snapshot, 'shop/web', { verb: 'export', cluster });
   assert.match(planOf('west').lines.join('\n'), /^ {2}west .* 1 created, \d changed, 0 deleted$/m);
   assert.throws(() => planOf('east'), {
-    message: /^cannot plan an export: cluster east does not answer: /,
+    message: /^cannot plan an export: requests to cluster east fail: /,
   });
   assert.match(showExplanation(snapshot, 'shop/web').lines.join('\n'), /no cluster that can be read exports it/);
 });

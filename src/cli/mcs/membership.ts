@@ -1,8 +1,8 @@
-import { dirname, relative, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { delimiter, dirname, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { messageOf } from '../../api/error-message.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
@@ -10,8 +10,10 @@ import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multi
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import { superclusterExportKind } from '../../api/kinds/multicluster/supercluster/export.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
+import { kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
+import { connectionReason } from '../../client/connection-error.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { installDefinitions, slowness } from '../../multicluster/inspect.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
@@ -47,15 +49,14 @@ export async function join(path: string, added: FileMember, { isForced = false }
   if (file.members.some(({ id }) => id === added.id)) {
     throw new FatalError(`"${added.id}" is a member already: remove it with \`fairlead mcs leave ${added.id}\` first`);
   }
+  const kubeconfig = added.kubeconfig ?? (await exportedKubeconfig(added.context));
   const member =
-    added.kubeconfig === undefined
-      ? added
-      : { ...added, kubeconfig: relative(dirname(resolve(path)), resolve(added.kubeconfig)) };
+    kubeconfig === undefined ? added : { ...added, kubeconfig: relative(dirname(resolve(path)), resolve(kubeconfig)) };
   using client = connectTo(member, path);
   const uid = await uidOf(client, added.id);
   for (const other of file.members) {
     using otherClient = connectTo(other, path);
-    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports that it does not answer
+    const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports why
     if (otherUid === undefined) continue;
     if (otherUid === uid)
       throw new FatalError(`"${added.id}" is the cluster that is a member as "${other.id}" already`);
@@ -71,6 +72,19 @@ export async function join(path: string, added: FileMember, { isForced = false }
   return (await servesExports(client))
     ? joined
     : `${joined}\n${added.id} serves no kind of ServiceExport and is not read until its CRDs are installed:\n  ${installDefinitions(added.context)}`;
+}
+
+/** The file of KUBECONFIG that has a context: the controller may run with another KUBECONFIG. undefined: no single file. */
+async function exportedKubeconfig(context: string | undefined): Promise<string | undefined> {
+  if ((process.env['KUBECONFIG'] ?? '') === '') return undefined;
+  for (const path of kubeconfigPaths(process.env, homedir(), delimiter)) {
+    const isComplete = readKubeconfig({ paths: [path], context, env: process.env }).then(
+      () => true,
+      () => false,
+    );
+    if (await isComplete) return path;
+  }
+  return undefined;
 }
 
 /** What a member still has of another cluster with this id; undefined: nothing, or only of the cluster with this uid. */
@@ -105,9 +119,9 @@ async function uidOf(client: Client, id: string): Promise<string> {
     return (await client.get(namespaceKind, { name: 'kube-system' })).metadata.uid ?? '';
   } catch (error) {
     const hint = hasStatusCode(error, 401)
-      ? ': it rejected the credentials of the context; if several files of KUBECONFIG have users of one name, pass --kubeconfig'
+      ? ': if several files of KUBECONFIG have users of one name, pass --kubeconfig'
       : '';
-    throw new FatalError(`cannot reach cluster "${id}": ${messageOf(error)}${hint}`, { cause: error });
+    throw new FatalError(`requests to cluster ${id} fail: ${connectionReason(error)}${hint}`, { cause: error });
   }
 }
 
@@ -142,7 +156,9 @@ async function drained(member: FileMember, path: string, timeoutMs: number): Pro
   using client = connectTo(member, path);
   for (const end = performance.now() + timeoutMs; ; await delay(200)) {
     const left = await remainingIn(client).catch((error: unknown) => {
-      throw new FatalError(`cannot reach ${member.id}: ${messageOf(error)}; pass --force if it no longer exists`);
+      throw new FatalError(
+        `requests to cluster ${member.id} fail: ${connectionReason(error)}; pass --force if it no longer exists`,
+      );
     });
     if (left === 0) return;
     if (performance.now() > end) {
@@ -194,7 +210,7 @@ export function list(snapshot: Snapshot): Shown {
             : 'slow'
           : probe.state === 'alive'
             ? 'not readable'
-            : 'away';
+            : 'unreachable';
     return { id, uid: probe.uid, state, reason: problem ?? slowness(member) ?? '' };
   });
   return {

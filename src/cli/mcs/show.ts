@@ -4,6 +4,7 @@ import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import type { DnsAnswer, Snapshot } from '../../multicluster/inspect.ts';
 import {
+  droppedEvents,
   explain,
   explanationText,
   planChange,
@@ -35,9 +36,10 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
 export function showExplanation(snapshot: Snapshot, key: Key): Shown {
   const explanation = explain(snapshot.merged(key));
   const unread = snapshot.problems();
+  const leftOut = droppedEvents(snapshot.dropped(key)).map(({ message }) => message);
   return {
     value: explanation,
-    lines: [...explanationText(explanation, unread.length > 0).split('\n'), ...unread],
+    lines: [...explanationText(explanation, unread.length > 0).split('\n'), ...leftOut, ...unread],
     isWell: explanation.conflicts.length === 0,
   };
 }
@@ -95,6 +97,7 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf
         members: snapshot.members.map((each) => each.facts()),
         ...snapshot.desired(key, member),
         leases: snapshot.leaseStates(member),
+        dropped: snapshot.dropped(key),
         dns: dns === undefined ? undefined : await resolve(key, shape, dns),
       });
     }),

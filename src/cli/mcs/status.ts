@@ -3,7 +3,7 @@ import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
 import type { LeaseState, Snapshot } from '../../multicluster/inspect.ts';
-import { skewText, slowness, waitingSince } from '../../multicluster/inspect.ts';
+import { droppedEvents, skewText, slowness, waitingSince } from '../../multicluster/inspect.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
@@ -35,6 +35,7 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
     lines: [
       ...lines,
       ...exports,
+      ...foreignSources(snapshot, rows),
       ...snapshot.problems(),
       ...snapshot.members.flatMap((each) => [slowness(each) ?? [], skewText(each) ?? []].flat()),
     ],
@@ -49,14 +50,26 @@ interface Cluster {
   readonly leases: ReadonlyMap<string, LeaseState>;
 }
 
-/** The messages of exports that are not in all clusters, such as the last error of a cluster that lags. */
+/**
+ * The messages of exports that are not in all clusters, such as the last error of a cluster that lags, and of exports of
+ * which something is ignored.
+ */
 function incomplete(snapshot: Snapshot, key: Key): readonly string[] {
   return snapshot.merged(key).exporters.flatMap(({ cluster, record: { seedExport, currentExport } }) => {
     const conditions = [...(seedExport?.status?.conditions ?? []), ...(currentExport?.status?.conditions ?? [])];
     const lacking = conditions.filter(({ type, status }) => /^(Exported|Ready)$/.test(type) && status !== 'True');
-    const messages = new Set(lacking.map(({ message = '' }) => message));
+    const dropped = droppedEvents(snapshot.dropped(key).filter((each) => each.cluster === cluster));
+    const messages = new Set([...lacking, ...dropped].map(({ message = '' }) => message));
     return [...messages].map((message) => `${key} of ${cluster}: ${message}`);
   });
+}
+
+/** A line about clusters that imports name and the set does not have. */
+function foreignSources(snapshot: Snapshot, rows: readonly { readonly from: readonly string[] }[]): readonly string[] {
+  const foreign = [...new Set(rows.flatMap(({ from }) => from))].filter((id) => snapshot.member(id) === undefined);
+  if (foreign.length === 0) return [];
+  const ids = foreign.toSorted().join(', ');
+  return [`imports name ${ids}, which the set does not have: pass all of its clusters with --members or --kubeconfig`];
 }
 
 const behind = (writes: number, lagMs: number | undefined): string =>

@@ -94,5 +94,5 @@ test('a cluster that does not answer is lost, with the reason, and the others ar
       ['west', 'lost'],
     ],
   );
-  assert.match(overview.attention[0]?.text ?? '', /cluster west does not answer: .*ECONNREFUSED/);
+  assert.match(overview.attention[0]?.text ?? '', /requests to cluster west fail: .*ECONNREFUSED/);
 });

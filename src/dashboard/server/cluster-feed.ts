@@ -144,7 +144,7 @@ export class ClusterFeed implements AsyncDisposable {
       ...(version === undefined ? {} : { version }),
       ...(answerMs === undefined ? {} : { answerMs }),
       findings: isLost
-        ? [{ level: 'error', reason: 'ClusterLost', text: `cluster ${name} does not answer: ${error}` }]
+        ? [{ level: 'error', reason: 'ClusterLost', text: `requests to cluster ${name} fail: ${error}` }]
         : unread.map((text) => ({ level: 'warning', reason: 'NotRead', text })),
     };
   }

@@ -232,13 +232,30 @@ describe('why', () => {
       name: 'there are no endpoints',
       input: settledInput([record('east', { slices: [] })]),
       broken: 'slices',
-      messages: /have no endpoints: check their Pods/,
+      messages: /no endpoints in east: check the Pods of the Service there/,
+    },
+    {
+      name: 'T3 its endpoints are dropped',
+      input: settledInput([record('east', { slices: [] })], {
+        dropped: [{ ...web, cluster: 'east', what: 'endpoint', message: 'endpoint 10.0.0.1 is in 10.0.0.0/8' }],
+      }),
+      broken: 'slices',
+      messages: /broken +slices +left out: endpoint 10\.0\.0\.1 is in 10\.0\.0\.0\/8$/m,
+    },
+    {
+      name: 'MCS-83 one source is lost, and the other has no endpoints',
+      input: (() => {
+        const { actual, ...input } = settledInput([east, record('west', { slices: [] })], { leases: eastLost });
+        return { ...input, merged: merge(web, [record('west', { slices: [] })]), actual: { ...actual, slices: [] } };
+      })(),
+      broken: 'slices',
+      messages: /no endpoints in west: .* there; those of east were deleted when the connection was lost$/m,
     },
     {
       name: 'no endpoint is ready',
       input: settledInput([record('east', { slices: notReady })]),
       broken: 'slices',
-      messages: /none of 1 endpoints is ready/,
+      messages: /none of 1 endpoints is ready in east$/m,
     },
     {
       name: 'MCS-83 the source is lost and cannot be read',

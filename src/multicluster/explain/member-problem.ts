@@ -7,9 +7,7 @@ import { unreadableReason } from '../member/unreadable.ts';
 export function memberProblem({ id, isReady, probe, caches }: Member): string | undefined {
   if (isReady) return undefined;
   if (probe.state === 'unknown') return `cluster ${id} has not answered yet`;
-  if (probe.state !== 'alive') {
-    return `cluster ${id} does not answer${probe.error === undefined ? '' : `: ${connectionReason(probe.error)}`}`;
-  }
+  if (probe.state !== 'alive') return `requests to cluster ${id} fail: ${connectionReason(probe.error)}`;
   const slow = slowness({ id, probe });
   return (
     unreadableReason({ id, caches }) ??

@@ -9,7 +9,7 @@ import { sourceOfLease, uidOfLease } from '../lease/lease.ts';
 import { leasesIn } from '../lease/renewer.ts';
 import type { Merged, SeedPolicy } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
-import type { SetRules } from '../guard/policy.ts';
+import type { Dropped, SetRules } from '../guard/policy.ts';
 import { keysIn } from '../member/keys.ts';
 import { Member } from '../member/member.ts';
 import type { MemberEntry } from '../multicluster.ts';
@@ -87,6 +87,12 @@ export class Snapshot implements AsyncDisposable {
 
   merged(key: Key): Merged {
     return this.#services.get(key);
+  }
+
+  /** What is ignored of the exports of a service. */
+  dropped(key: Key): readonly Dropped[] {
+    this.merged(key);
+    return this.#services.dropped(key);
   }
 
   /** The desired and the actual objects of a service in a member. */

@@ -1,10 +1,12 @@
 // Why a service is missing in a cluster: the steps from its export to its DNS name, and the first broken one.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import type { Dropped } from '../guard/policy.ts';
 import { listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
+import { droppedEvents } from '../project/export-events.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
 import { textOf } from '../record.ts';
@@ -28,6 +30,8 @@ export interface WhyInput {
   readonly actual: Actual;
   /** Source cluster → its lease in `from`. */
   readonly leases: ReadonlyMap<string, LeaseState>;
+  /** What is ignored of the exports; default: nothing. */
+  readonly dropped?: readonly Dropped[];
   readonly dns?: DnsAnswer;
 }
 
@@ -181,7 +185,8 @@ function addressesIn(shape: Shape, { importedService, serviceImport }: Actual): 
   return ip === undefined ? [] : [ip];
 }
 
-function slicesStep({ merged, desired, actual }: WhyInput): Finding {
+function slicesStep(input: WhyInput): Finding {
+  const { merged, desired, actual, dropped = [] } = input;
   const ours = actual.slices.filter(isOurSlice);
   const endpoints = ours.flatMap((slice) => slice.endpoints ?? []);
   const ready = endpoints.filter(isReady).length;
@@ -191,30 +196,42 @@ function slicesStep({ merged, desired, actual }: WhyInput): Finding {
   if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
   if (merged.order.length === 0) return unknown('there is nothing to import');
   const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
-  if (exported.length === 0) return broken('the exporting clusters have no endpoints: check their Pods');
-  if (!exported.some(isReady)) return broken(`none of ${exported.length} endpoints is ready in the exporting clusters`);
-  return broken(`the endpoints have not arrived${behind}`);
+  if (exported.some(isReady)) return broken(`the endpoints have not arrived${behind}`);
+  const deleted = lostSources(input).filter((cluster) => !hasSlicesOf(cluster, actual));
+  const lost = deleted.length === 0 ? '' : `; those of ${listText(deleted)} were deleted when the connection was lost`;
+  const clusters = listText(merged.order);
+  if (exported.length > 0) return broken(`none of ${exported.length} endpoints is ready in ${clusters}${lost}`);
+  const leftOut = droppedEvents(dropped).find(({ reason }) => reason === 'EndpointsDropped')?.message;
+  return broken(`${leftOut ?? `no endpoints in ${clusters}: check the Pods of the Service there`}${lost}`);
 }
 
-function leaseStep({ merged: { order }, actual, leases, from }: WhyInput): Finding {
-  const sources = [...new Set([...order, ...importedFrom(actual)])];
-  // A cluster's own endpoints need no connection to it.
-  const others = sources.filter((cluster) => cluster !== from.id);
-  const inState = (...states: readonly LeaseState[]): readonly string[] =>
-    others.filter((cluster) => states.includes(leases.get(cluster) ?? 'absent'));
+function leaseStep(input: WhyInput): Finding {
+  const { actual, leases, from } = input;
+  const others = otherSources(input);
   if (others.length > 0 && leases.get(from.id) === 'expired')
     return broken(`no controller renews the leases in ${from.id}: is it running?`);
-  const expired = inState('expired');
-  const suspect = inState('suspect', 'absent');
+  const expired = lostSources(input);
+  const suspect = others.filter((cluster) => !['healthy', 'expired'].includes(leases.get(cluster) ?? 'absent'));
   if (expired.length > 0) {
     const lost = `the connection to ${listText(expired)} is lost`;
     if (expired.every((cluster) => hasSlicesOf(cluster, actual))) return ok(`${lost}; its endpoints are still used`);
     const text = `${lost}, and its endpoints were removed; they come back with it`;
-    return expired.length === sources.length ? broken(text) : ok(`${text}; others are used`);
+    return expired.length === sourcesOf(input).length ? broken(text) : ok(`${text}; others are used`);
   }
   if (suspect.length > 0) return unknown(`the lease of ${listText(suspect)} is late or missing`);
   return ok('the leases of all source clusters are renewed');
 }
+
+const sourcesOf = ({ merged: { order }, actual }: WhyInput): readonly string[] => [
+  ...new Set([...order, ...importedFrom(actual)]),
+];
+
+/** A cluster's own endpoints need no connection to it. */
+const otherSources = (input: WhyInput): readonly string[] =>
+  sourcesOf(input).filter((cluster) => cluster !== input.from.id);
+
+const lostSources = (input: WhyInput): readonly string[] =>
+  otherSources(input).filter((cluster) => input.leases.get(cluster) === 'expired');
 
 /** The sources in the existing import, which include clusters that cannot be read now. */
 const importedFrom = ({ serviceImport, importedService }: Actual): readonly string[] =>

@@ -8,6 +8,7 @@ import { hasStatusCode } from '../../client/transport.ts';
 import { identityProblems } from '../guard/identity.ts';
 import { clusterUidAnnotation, sourceOfLease } from '../lease/lease.ts';
 import { deleteLeases, leasesIn } from '../lease/renewer.ts';
+import type { ProbeState } from '../member/health-probe.ts';
 import type { Member } from '../member/member.ts';
 
 /** A member of the set, and whether it takes part. */
@@ -26,9 +27,7 @@ export interface Observed {
   /** What affects all services of the member in all members: whether it is read, lost, and takes part. */
   readonly shared: string;
   readonly isReady: boolean;
-  /** False from the first probe without an answer until the next answer. */
-  readonly isAnswering: boolean;
-  readonly isSilent: boolean;
+  readonly state: ProbeState;
   readonly isSlow: boolean;
   readonly isSkewed: boolean;
   /** See `problemOf`. */
@@ -46,8 +45,7 @@ export const observedOf = (participant: Participant): Observed => {
   return {
     shared: `${caches.isSynced} ${caches.lacksKinds} ${probe.state === 'lost'} ${problemOf(participant) ?? ''}`,
     isReady,
-    isAnswering: probe.state === 'alive' || probe.state === 'unknown',
-    isSilent: probe.state === 'silent',
+    state: probe.state,
     isSlow: probe.isSlow,
     isSkewed: probe.isSkewed,
     problem: problemOf(participant),
@@ -90,8 +88,7 @@ export class Membership {
     const observed = {
       shared: '',
       isReady: false,
-      isAnswering: true,
-      isSilent: false,
+      state: 'unknown' as const,
       isSlow: false,
       isSkewed: false,
       problem: undefined,

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { connectionReason } from '../../client/connection-error.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
@@ -11,12 +10,12 @@ import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
-import { unreadableReason } from '../member/unreadable.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
 import { DeliveryStates } from './delivery-state.ts';
 import { ExportReconciler } from './export-reconciler.ts';
 import { ImportReconciler } from './import-reconciler.ts';
 import { MemberQueues } from './member-queues.ts';
+import { logChanges } from './log-changes.ts';
 import type { Participant } from './membership.ts';
 import { announce, Membership, observedOf, problemOf } from './membership.ts';
 import type { SyncMetrics } from './metrics.ts';
@@ -270,36 +269,13 @@ export class Sync {
     const { member, observed: before } = participant;
     const now = observedOf(participant);
     participant.observed = now;
-    const { log } = this.#options;
-    const { id, probe, caches } = member;
-    if (now.isAnswering !== before.isAnswering) {
-      if (now.isAnswering) log.warn({ cluster: id }, 'cluster answers again');
-      else log.warn({ cluster: id, reason: connectionReason(probe.error) }, 'cluster does not answer, retrying');
-    }
-    if (now.isSlow !== before.isSlow) {
-      const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
-      log.warn({ cluster: id, latencyMs: Math.round(probe.latencyMs) }, text);
-    }
-    if (now.isSkewed !== before.isSkewed) {
-      const text = now.isSkewed ? 'cluster clock differs from the local clock' : 'cluster clock no longer differs';
-      log.warn({ cluster: id, skewSeconds: Math.round((probe.clockSkewMs ?? 0) / 1000) }, text);
-    }
-    if (now.problem !== before.problem) {
-      if (now.problem === undefined) log.info({ cluster: id }, 'cluster is no longer rejected');
-      else log.error({ cluster: id, reason: now.problem }, 'cluster is rejected');
-    }
-    if (now.isOverLimit && !before.isOverLimit)
-      log.error({ cluster: id, err: caches.excess }, 'cluster is over its limit and is not read');
-    if (!now.isOverLimit && before.isOverLimit) log.warn({ cluster: id }, 'cluster is within its limit again');
-    if (now.lacksKinds && !before.lacksKinds)
-      log.error({ cluster: id, reason: unreadableReason(member) }, 'cluster lacks CRDs and is not read');
-    if (!now.lacksKinds && before.lacksKinds) log.warn({ cluster: id }, 'cluster has the CRDs');
-    this.#metrics.connected.set({ cluster: id }, now.isReady ? 1 : 0);
+    logChanges(this.#options.log, member, { before, now });
+    this.#metrics.connected.set({ cluster: member.id }, now.isReady ? 1 : 0);
     if (now.isReady && participant.adoption === 'Pending' && this.#term !== undefined)
       void this.#adopt(participant, this.#term); // handles its errors
     if (now.shared !== before.shared) return this.#enqueueRelatedTo(member);
     if (now.isReady && !before.isReady) this.#enqueueAllIn(member);
-    if (now.isSilent === before.isSilent) return;
+    if ((now.state === 'silent') === (before.state === 'silent')) return;
     for (const key of keysIn(member)) if (member.record(key)?.onLoss === 'Demote') this.#enqueueImports(key);
   }
 

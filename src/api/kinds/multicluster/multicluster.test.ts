@@ -143,14 +143,30 @@ test('custom resources keep zero values', () => {
 test('columns', () => {
   const cells = <T extends ApiObject>(kind: Kind<T>, given: object): readonly (string | number | boolean)[] =>
     kind.columns.map((column) => column.cell(made(kind, given), 0));
-  assert.deepEqual(cells(serviceImportKind, { spec: { type: 'ClusterSetIP', ips: ['10.0.0.1'] } }), [
+  const serviceImport = {
+    spec: { type: 'ClusterSetIP', ips: ['10.0.0.1'] },
+    status: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] },
+  };
+  assert.deepEqual(cells(serviceImportKind, serviceImport), [
     'cart',
     'ClusterSetIP',
     '["10.0.0.1"]',
+    'a,b',
     '<unknown>',
   ]);
   const imported = { spec: { ip: '10.0.0.1', ports: [{ port: 80 }], clusters: [{ cluster: 'a' }, { cluster: 'b' }] } };
   assert.deepEqual(cells(importedServiceKind, imported), ['cart', '10.0.0.1', '80/TCP', 'a,b', '<unknown>']);
-  const exported = { status: { conditions: [{ type: 'Initialized', status: 'True' }] } };
-  assert.deepEqual(cells(superclusterExportKind, exported), ['cart', 'True', '', '<unknown>']);
+  const conditions = [
+    { type: 'Initialized', status: 'True' },
+    { type: 'Ready', status: 'False' },
+    { type: 'Conflict', status: 'True' },
+  ];
+  assert.deepEqual(cells(superclusterExportKind, { status: { conditions } }), [
+    'cart',
+    'True',
+    '',
+    'True',
+    '<unknown>',
+  ]);
+  assert.deepEqual(cells(serviceExportKind, { status: { conditions } }), ['cart', '', 'False', 'True', '<unknown>']);
 });

@@ -1,6 +1,7 @@
 import { customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { Kind } from '../../../kind.ts';
 import { defineKind, identityConversion } from '../../../kind.ts';
+import { conditionColumn, conflictColumn } from '../condition-column.ts';
 import { conditionErrors, exportWarnings } from '../validate.ts';
 import type { McsVersion, ServiceExport } from './schema.ts';
 import { serviceExportSchema } from './schema.ts';
@@ -19,7 +20,13 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceExport>): Kind<Ser
     hasStatus: true,
     generation: 'content',
     unconditionalUpdate: false,
-    columns: [nameColumn, customAgeColumn],
+    columns: [
+      nameColumn,
+      conditionColumn('Valid', 'Whether the Service can be exported.'),
+      conditionColumn('Ready', 'Whether all clusters that can be reached have imported it.'),
+      conflictColumn,
+      customAgeColumn,
+    ],
     ...(storage && { storage: identityConversion(storage) }),
     prepareForCreate: ({ status: _status, ...rest }) => rest,
     validateStatus: ({ status }) => conditionErrors(status?.conditions ?? [], true),

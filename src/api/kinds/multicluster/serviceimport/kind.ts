@@ -8,6 +8,9 @@ import type { McsVersion } from '../serviceexport/schema.ts';
 import type { ServiceImport } from './schema.ts';
 import { serviceImportSchema } from './schema.ts';
 
+const clustersText = ({ status }: ServiceImport): string =>
+  (status?.clusters ?? []).map(({ cluster }) => cluster).join(',');
+
 const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<ServiceImport> =>
   defineKind<ServiceImport>({
     group: 'multicluster.x-k8s.io',
@@ -26,6 +29,7 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<Ser
       nameColumn,
       column('Type', 'ClusterSetIP or Headless.', ({ spec }) => spec?.type ?? ''),
       column('IP', 'The addresses of the service.', ({ spec }) => (spec?.ips ? JSON.stringify(spec.ips) : '')),
+      column('Clusters', 'The clusters that export it.', clustersText, { wide: true }),
       customAgeColumn,
     ],
     ...(storage && { storage: identityConversion(storage) }),

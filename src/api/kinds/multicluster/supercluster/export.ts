@@ -1,9 +1,10 @@
 // ServiceExport of the first proposal of KEP-1645 (MCS-10): no spec, and conditions with optional reasons.
-import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
+import { customAgeColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
 import { objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, listMap, pointer, string, struct, time } from '../../../schema/schema.ts';
+import { conditionColumn, conflictColumn } from '../condition-column.ts';
 import { conditionErrors, exportWarnings } from '../validate.ts';
 
 const group = 'io.k8s.multicluster.v1alpha1';
@@ -32,9 +33,6 @@ const superclusterExport = objectSchema(
 
 export type SuperclusterExport = Infer<typeof superclusterExport>;
 
-const stateOf = ({ status }: SuperclusterExport, wanted: string): string =>
-  status?.conditions?.find(({ type }) => type === wanted)?.status ?? '';
-
 // ServiceExport of multicluster.x-k8s.io has the same plural, so the short names must differ.
 export const superclusterExportKind = defineKind<SuperclusterExport>({
   group: 'multicluster.k8s.io',
@@ -51,8 +49,9 @@ export const superclusterExportKind = defineKind<SuperclusterExport>({
   unconditionalUpdate: false,
   columns: [
     nameColumn,
-    column('Initialized', 'Whether the export was accepted.', (object) => stateOf(object, 'Initialized')),
-    column('Exported', 'Whether all clusters have imported it.', (object) => stateOf(object, 'Exported')),
+    conditionColumn('Initialized', 'Whether the export was accepted.'),
+    conditionColumn('Exported', 'Whether all clusters have imported it.'),
+    conflictColumn,
     customAgeColumn,
   ],
   prepareForCreate: ({ status: _status, ...rest }) => rest,
