@@ -19,12 +19,12 @@ import { ensureDefaultRoles } from './access/rbac/defaults/reconcile.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import { defaultPlugins } from './admission/plugins.ts';
 import { Webhooks } from './admission/webhooks/webhooks.ts';
-import { repairClaims } from './allocate/repair-claims.ts';
+import { repairClaims, repairDamagedClaims } from './allocate/repair-claims.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
 import { Auditor } from './audit/auditor.ts';
 import { AuditLog } from './audit/log.ts';
 import type { AuditOptions } from './audit/options.ts';
-import { bootstrap } from './bootstrap/bootstrap.ts';
+import { bootstrap, requireServiceRange } from './bootstrap/bootstrap.ts';
 import { LiveServers } from './bootstrap/live-servers.ts';
 import type { BootstrapOptions } from './bootstrap/objects.ts';
 import { Flusher } from './cache/flusher.ts';
@@ -172,20 +172,22 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       const address = { host: options.advertise ?? host, port };
       documents.address = `${address.host}:${address.port}`;
       const initial = bootstrapOptions(options.serviceCidrs, address);
-      await repairClaims(context);
+      await (context.store.isAdopted ? repairClaims(context) : repairDamagedClaims(context));
       // The server must start, so that objects can be deleted.
       const tolerate = (error: unknown): void => {
         if (!(error instanceof QuotaExceededError) && options.store.status().damaged.size === 0) throw error;
         context.log.error({ err: error }, 'bootstrap objects are incomplete: the store is full or damaged');
       };
       const servers = new LiveServers(context.store, initial);
+      const others = await servers.others();
+      requireServiceRange(context, options.serviceCidrs, context.store.isAdopted || others.length > 0);
       const restore = async (): Promise<void> => bootstrap(context, { ...initial, servers: await servers.announce() });
       await restore().catch(tolerate);
       await ensureDefaultRoles(context).catch(tolerate);
       loops = await startLoops(context, { ca: options.tls.ca, restore });
       leave = async () => {
-        const others = await servers.withdraw();
-        if (context.store.isShared && others.length > 0) await bootstrap(context, { ...initial, servers: others });
+        const left = await servers.withdraw();
+        if (context.store.isShared && left.length > 0) await bootstrap(context, { ...initial, servers: left });
       };
       state.started = true;
     },

@@ -98,6 +98,7 @@ export class EmbeddedStore implements Store {
   }
 
   readonly isShared = false;
+  readonly isAdopted = false;
 
   sync(): undefined {
     return undefined;

@@ -101,6 +101,8 @@ export interface Store extends AsyncDisposable {
   readonly compacted: number;
   /** Whether other processes write to it too. */
   readonly isShared: boolean;
+  /** Whether a kube-apiserver writes to it too, which keeps no claims of node ports. */
+  readonly isAdopted: boolean;
   /** The revision that is this many commits older than the last, or the compacted one. */
   revisionBefore(commits: number): number;
 

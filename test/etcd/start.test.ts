@@ -1,7 +1,7 @@
 // Starts that must fail: with one line that names the problem and the fix, and before anything is written to etcd.
 
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 
@@ -178,6 +178,16 @@ suite('starts with etcd', { skip }, () => {
     assert.equal(await revisionOf(), before);
     await using again = await startFairlead(directory.path, ['server', '--store', 'etcd', ...shared]);
     assert.match(again.process.out, /ready in/);
+    // A second server with other flags, which would allocate from another range.
+    await using second = await temporaryDirectory();
+    await cp(join(directory.path, 'pki'), join(second.path, 'pki'), { recursive: true });
+    const flags = ['--data-dir', second.path, '--secure-port', '0', '--service-cluster-ip-range', '10.9.0.0/16'];
+    await using other = new FairleadProcess(['server', '--store', 'etcd', ...shared, ...flags]);
+    assert.equal(await other.ended(), 1);
+    assert.match(
+      other.err,
+      /the cluster has the service range 10\.0\.0\.0\/24: pass --service-cluster-ip-range 10\.0\.0/,
+    );
   });
 
   test('gives each cluster of `up` a prefix of its own', async () => {

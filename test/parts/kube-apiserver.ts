@@ -34,28 +34,32 @@ export class KubeApiserver implements AsyncDisposable {
     this.url = `https://127.0.0.1:${port}`;
   }
 
-  /** Starts it with its data in `folder`, and resolves when it is ready. */
+  /** Starts it with its data in `folder`, or in the etcd of `--etcd-servers`. */
   static async start(
     folder: string,
     { apiserver, etcd }: { readonly apiserver: string; readonly etcd: string },
+    flags: Readonly<Record<string, string>> = {},
   ): Promise<KubeApiserver> {
     const [port, client, peer] = [await freePort(), await freePort(), await freePort()];
     const server = new KubeApiserver(folder, port);
     await writeFile(join(folder, 'tokens.csv'), `${adminToken},admin,1,"system:masters"\n`);
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     await writeFile(join(folder, 'sa.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    server.#spawn(etcd, {
-      'data-dir': join(folder, 'etcd'),
-      'listen-client-urls': `http://127.0.0.1:${client}`,
-      'advertise-client-urls': `http://127.0.0.1:${client}`,
-      'listen-peer-urls': `http://127.0.0.1:${peer}`,
-      'initial-advertise-peer-urls': `http://127.0.0.1:${peer}`,
-      'initial-cluster': `default=http://127.0.0.1:${peer}`,
-    });
+    if (flags['etcd-servers'] === undefined) {
+      server.#spawn(etcd, {
+        'data-dir': join(folder, 'etcd'),
+        'listen-client-urls': `http://127.0.0.1:${client}`,
+        'advertise-client-urls': `http://127.0.0.1:${client}`,
+        'listen-peer-urls': `http://127.0.0.1:${peer}`,
+        'initial-advertise-peer-urls': `http://127.0.0.1:${peer}`,
+        'initial-cluster': `default=http://127.0.0.1:${peer}`,
+      });
+    }
     server.#spawn(apiserver, {
       'etcd-servers': `http://127.0.0.1:${client}`,
       'secure-port': String(port),
       'bind-address': '127.0.0.1',
+      'advertise-address': '192.0.2.10', // it does not announce a loopback address
       'cert-dir': join(folder, 'certificates'),
       'token-auth-file': join(folder, 'tokens.csv'),
       'authorization-mode': 'RBAC',
@@ -64,6 +68,7 @@ export class KubeApiserver implements AsyncDisposable {
       'service-account-issuer': 'https://kubernetes.default.svc',
       'service-account-key-file': join(folder, 'sa.key'),
       'service-account-signing-key-file': join(folder, 'sa.key'),
+      ...flags,
     });
     return server;
   }

@@ -107,6 +107,8 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
       );
     }
     await mustRun('copy', '--from', `etcd:${url}/moved`, '--to', `sqlite:${back}`);
+    const { err: checked } = await mustRun('check', '--from', `sqlite:${back}`);
+    assert.match(checked, /store\.db: \d+ records of cluster "fairlead" at revision \d+: 0 problems\n$/);
     await using server = await startFairlead(back, ['server']);
     using connection = await connect(server);
     const { body } = await connection.ask('GET', `${maps}/later`);
@@ -130,6 +132,7 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
       existing.err,
       /has the state of cluster "fairlead": pass --overwrite to replace it, or use another pre/,
     );
+    await mustRun('check', '--data-dir', data);
     const { code, err } = await store(['restore', file, ...target, '--overwrite'], { cwd: folder });
     assert.equal(code, 0, err);
     const kept = /^the previous store is (fairlead-\d+\.backup)$/m.exec(err)?.[1] ?? '';
@@ -227,6 +230,10 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
       assert.deepEqual([result.code, want.test(result.err), result.out], [code, true, ''], result.err);
       assert.equal(result.err.trim().split('\n').length, 1, result.err);
     }
+    const checked = await store(['check', whole]);
+    assert.equal(checked.code, 1);
+    assert.equal(checked.out, '/registry/configmaps/default/map-000004: namespace "default" does not exist\n');
+    assert.match(checked.err, /^\S+whole\.backup: 5 records of cluster "fairlead" at revision 7: 1 problem\n$/);
     const key = Buffer.from('/new').toString('base64');
     const end = Buffer.from('/new0').toString('base64');
     assert.equal((await callEtcd(url, 'kv/range', { key, range_end: end }))['kvs'], undefined, 'nothing is written');

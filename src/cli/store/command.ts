@@ -117,6 +117,22 @@ const copy: Action = {
   },
 };
 
+const check: Action = {
+  usage: '[FILE]',
+  summary: 'check a store or a backup',
+  description:
+    'Check a backup in FILE, or a store as `fairlead store backup` selects it, also while its server runs: damaged records, ' +
+    'values that are not objects of their kind, objects in namespaces that do not exist, and cluster IPs and node ports that ' +
+    'several Services have, or that are not claimed by the Service that has them. Every problem is a line of the output.',
+  notes: 'The exit code is 0 if there is no problem. A server repairs damaged claims when it starts.',
+  examples: ['fairlead store check', 'fairlead store check monday.backup'],
+  flags: sourceFlags,
+  async run({ args: [file], settings, streams }) {
+    const { checkStore } = await import('./check.ts');
+    return checkStore(file, settings, streams);
+  },
+};
+
 function location(settings: Settings, name: string): Location {
   if (textOf(settings, name) === undefined) {
     throw new UsageError(
@@ -126,4 +142,4 @@ function location(settings: Settings, name: string): Location {
   return readFlag(settings, name, parseLocation, { engine: 'sqlite', directory: '' });
 }
 
-export const command: Command = { examples: backup.examples, flags: [], actions: { backup, restore, copy } };
+export const command: Command = { examples: backup.examples, flags: [], actions: { backup, restore, copy, check } };

@@ -1,12 +1,18 @@
 // Where a backup is read from: a running server, or a store that no server uses.
 
+import { randomUUID } from 'node:crypto';
+
 import { messageOf } from '../../api/error-message.ts';
 import { isStatusError } from '../../api/errors.ts';
 import { overHttps } from '../../client/https.ts';
+import { planClaims } from '../../server/allocate/claim-plan.ts';
+import { addressPrefix, portPrefix } from '../../server/allocate/claims.ts';
+import { claimFor } from '../../server/allocate/repair-claims.ts';
 import { backupPath } from '../../server/nonresource/backup.ts';
 import type { Backup } from '../../store/backup/format.ts';
 import { encodeBackup } from '../../store/backup/format.ts';
 import { backupOf, serversPrefix, snapshot } from '../../store/backup/snapshot.ts';
+import type { Entry } from '../../store/store.ts';
 import { existingStore } from '../../store/sqlite/restore.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
@@ -19,6 +25,7 @@ import { loadEtcdConnection, readEtcdConnection } from '../up/etcd.ts';
 import { dataDirOf, stateOf } from '../up/stored-clusters.ts';
 import type { Location } from './location.ts';
 import { nameOf, parseLocation } from './location.ts';
+import { servicesOf } from './problems.ts';
 import { storedClusters } from './stores.ts';
 
 /** A store as the lines of a backup. */
@@ -116,13 +123,29 @@ async function etcdSource(location: Location & { readonly engine: 'etcd' }, sett
   if (wanted !== undefined && wanted !== cluster) {
     throw new UsageError(`${name} has cluster "${cluster}", not "${wanted}"`);
   }
+  // A kube-apiserver keeps no claims of node ports.
+  const entries = state.cluster === undefined ? withClaims(state.entries) : state.entries;
   const servers = state.entries.filter(({ key }) => key.startsWith(serversPrefix));
   return {
     name,
-    lines: linesOfBackup(backupOf({ ...state, cluster }, new Date())),
+    lines: linesOfBackup(backupOf({ ...state, cluster, entries }, new Date())),
     servers: servers.map(({ key }) => key.slice(serversPrefix.length)),
     [Symbol.asyncDispose]: async () => undefined,
   };
+}
+
+/** The records with all claims that their Services need. */
+function withClaims(entries: readonly Entry[]): readonly Entry[] {
+  const isClaim = ({ key }: Entry): boolean => key.startsWith(addressPrefix) || key.startsWith(portPrefix);
+  const { missing } = planClaims(servicesOf(entries), entries.filter(isClaim));
+  const replaced = new Set(missing.map(({ key }) => key));
+  const added = missing.map((claim) => ({
+    ...claimFor(claim, { uid: randomUUID, clock: Date.now }),
+    revision: 1,
+    created: 1,
+  }));
+  const kept = entries.filter(({ key }) => !replaced.has(key));
+  return [...kept, ...added].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** The lines of a backup. */

@@ -49,7 +49,7 @@ export const etcdFlags: readonly Flag[] = grouped('Flags of --store etcd', [
   {
     name: 'etcd-adopt',
     ...booleanFlag,
-    description: 'take over the objects of a kube-apiserver under the prefix',
+    description: 'share the objects under the prefix with a kube-apiserver, or take them over',
   },
 ]);
 

@@ -1,5 +1,8 @@
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
+import { ipAddressKind } from '../../api/kinds/networking/ipaddress/kind.ts';
 import type { Change, Entry } from '../../store/store.ts';
+import { layoutOf } from '../cache/layout.ts';
+import { storedForm } from '../cache/stored-form.ts';
 
 /** The prefix of the IPAddress objects; the rest of a key is the canonical address. */
 export const addressPrefix = '/registry/networking.k8s.io/ipaddresses/';
@@ -34,14 +37,36 @@ export const portClaim = ({ metadata }: Service): string =>
 interface Parent {
   readonly namespace?: string;
   readonly name?: string;
-  readonly spec?: { readonly parentRef?: Parent & { readonly resource?: string } };
+  readonly spec?: { readonly parentRef?: Parent & { readonly group?: string; readonly resource?: string } };
 }
 
+/** The name of a Service. */
+export interface ServiceName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The Service that a claim belongs to; `other`: not to a Service; undefined: the claim is not readable. */
+export function ownerOfClaim({ key, value }: Entry): ServiceName | 'other' | undefined {
+  const isAddress = key.startsWith(addressPrefix);
+  let parsed: Parent;
+  try {
+    // A kube-apiserver may have written the IPAddress.
+    parsed = JSON.parse(isAddress ? storedForm(ipAddressKind, addressLayout, value) : value) as Parent;
+  } catch {
+    return undefined;
+  }
+  const { namespace = '', name = '', ...parent } = (isAddress ? parsed.spec?.parentRef : parsed) ?? {};
+  const isService = !isAddress || ('resource' in parent && parent.resource === 'services');
+  return isService ? { namespace, name } : 'other';
+}
+
+const addressLayout = layoutOf(ipAddressKind);
+
 /** Whether a claim belongs to the Service. Another Service may own the key after the claim was deleted manually. */
-export function isClaimOf({ metadata }: Pick<Service, 'metadata'>, { key, value }: Entry): boolean {
-  const parsed = JSON.parse(value) as Parent; // written by the two functions above or as an IPAddress
-  const parent = key.startsWith(addressPrefix) ? parsed.spec?.parentRef : parsed;
-  return parent?.namespace === metadata.namespace && parent?.name === metadata.name;
+export function isClaimOf({ metadata }: Pick<Service, 'metadata'>, claim: Entry): boolean {
+  const owner = ownerOfClaim(claim);
+  return typeof owner === 'object' && owner.namespace === metadata.namespace && owner.name === metadata.name;
 }
 
 /** The pool behind a set of claims. A name is the last part of the key of a claim. */

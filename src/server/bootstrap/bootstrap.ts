@@ -69,6 +69,17 @@ export async function ensureObject(
   }
 }
 
+/** Throws if other servers, which run, allocate cluster IPs from other ranges. */
+export function requireServiceRange(context: ServerContext, cidrs: readonly string[], hasOthers: boolean): void {
+  const cache = context.watchCache.of(serviceCidrKind);
+  const item = cache.get(cache.key('', serviceCidrName));
+  if (!hasOthers || item === undefined || item.problem !== undefined) return;
+  const { spec } = item.object as ServiceCidr; // the cache of ServiceCIDRs holds ServiceCIDRs
+  if (equalJson(spec.cidrs, cidrs)) return;
+  const range = (spec.cidrs ?? []).join(',');
+  throw new Error(`the cluster has the service range ${range}: pass --service-cluster-ip-range ${range}`);
+}
+
 /** Deletes the ServiceCIDR if the flag names other ranges, so that it is created again. Services keep their addresses. */
 async function replaceServiceCidr(context: ServerContext, cidrs: readonly string[]): Promise<void> {
   const resource: Resource = { kind: serviceCidrKind, cache: context.watchCache.of(serviceCidrKind) };

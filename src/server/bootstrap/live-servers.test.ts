@@ -26,6 +26,11 @@ suite('the servers of a shared store', () => {
     assert.deepEqual(await first.announce(), [a, b]);
     await store.commit([{ key: '/registry/masterleases/x', value: 'of another program' }]);
     assert.deepEqual(await second.withdraw(), [a]);
+    // A kube-apiserver names no port.
+    const lease =
+      '{"kind":"Endpoints","apiVersion":"v1","metadata":{},"subsets":[{"addresses":[{"ip":"192.0.2.9"}]}]}\n';
+    await store.commit([{ key: '/registry/masterleases/192.0.2.9', value: lease }]);
+    assert.deepEqual(await first.announce(), [a, { address: '192.0.2.9', port: 6443 }]);
   });
 
   test('are the endpoints of the Service `kubernetes`, with a slice for each port', async () => {

@@ -1,5 +1,8 @@
+import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import { serversPrefix } from '../../store/backup/snapshot.ts';
 import type { Store } from '../../store/store.ts';
+import { layoutOf } from '../cache/layout.ts';
+import { storedForm } from '../cache/stored-form.ts';
 import type { ServerAddress } from './objects.ts';
 
 /** As in kube-apiserver: how long a server that was killed stays in the endpoints of `kubernetes`. */
@@ -29,9 +32,16 @@ export class LiveServers {
     return this.#all();
   }
 
+  /** The servers that run, except this one. */
+  async others(): Promise<readonly ServerAddress[]> {
+    if (!this.#store.isShared) return [];
+    const { address, port } = this.#own;
+    return (await this.#all()).filter((server) => server.address !== address || server.port !== port);
+  }
+
   async #all(): Promise<readonly ServerAddress[]> {
     const { entries } = await this.#store.range(serversPrefix);
-    return entries.flatMap(({ value }) => addressesIn(value));
+    return entries.flatMap(({ value }) => addressesIn(value, this.#own.port));
   }
 
   /** Servers on one machine differ in their ports. */
@@ -56,10 +66,14 @@ interface Lease {
   }[];
 }
 
-function addressesIn(value: string): readonly ServerAddress[] {
+const endpointsLayout = layoutOf(endpointsKind);
+
+/** A kube-apiserver announces no port: it expects that of the others to be its own. */
+function addressesIn(value: string, defaultPort: number): readonly ServerAddress[] {
   try {
-    const { subsets = [] } = JSON.parse(value) as Lease; // as `leaseOf` writes it
-    return subsets.flatMap(({ addresses = [], ports = [] }) =>
+    // As `leaseOf` or a kube-apiserver writes it.
+    const { subsets = [] } = JSON.parse(storedForm(endpointsKind, endpointsLayout, value)) as Lease;
+    return subsets.flatMap(({ addresses = [], ports = [{ port: defaultPort }] }) =>
       addresses.flatMap(({ ip }) => ports.map(({ port }) => ({ address: ip, port }))),
     );
   } catch {

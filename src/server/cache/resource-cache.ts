@@ -1,3 +1,4 @@
+import { messageOf } from '../../api/error-message.ts';
 import type { StatusError } from '../../api/errors.ts';
 import { internalError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -6,12 +7,12 @@ import { decode } from '../../api/schema/decode.ts';
 import { Tree } from '../../store/tree.ts';
 import type { Change, Entry } from '../../store/store.ts';
 import { afterPrefix } from '../../store/writes.ts';
-import { encryptedPrefix, readsEncrypted } from '../encryption/transformer.ts';
 import type { CacheEvent, HistoryLimits } from './history.ts';
 import { History } from './history.ts';
 import { Item } from './item.ts';
 import type { Layout } from './layout.ts';
 import { layoutOf, registryPrefix, serialise } from './layout.ts';
+import { storedForm } from './stored-form.ts';
 import { Watchers } from './watchers.ts';
 
 /** The cache of one resource: its objects, its recent changes and its watchers. */
@@ -162,9 +163,14 @@ export class ResourceCache {
   }
 
   item(entry: Entry): Item {
-    const problem = entry.problem ?? (entry.value.startsWith(encryptedPrefix) ? readsEncrypted : undefined);
-    if (problem === undefined) return new Item(entry, this.layout);
-    return new Item({ ...entry, value: this.#placeholder(entry.key) }, this.layout, unreadable(entry.key, problem));
+    try {
+      if (entry.problem !== undefined) throw new Error(entry.problem);
+      const value = storedForm(this.kind, this.layout, entry.value);
+      return new Item(value === entry.value ? entry : { ...entry, value }, this.layout);
+    } catch (error) {
+      const problem = unreadable(entry.key, messageOf(error));
+      return new Item({ ...entry, value: this.#placeholder(entry.key) }, this.layout, problem);
+    }
   }
 
   /** An object with only the name, in place of one that cannot be read. */
@@ -184,7 +190,7 @@ export class ResourceCache {
 const isReadable = ({ item, previous }: CacheEvent): boolean =>
   item?.problem === undefined && previous?.problem === undefined;
 
-/** Kubernetes' error for a value that no provider can decrypt. */
+/** Kubernetes' error for a value that no provider can decrypt, or that is not an object. */
 const unreadable = (key: string, problem: string): StatusError =>
   internalError(`unable to transform key ${JSON.stringify(key)}: ${problem}`);
 

@@ -42,6 +42,10 @@ export class EncryptedStore implements Store {
     return this.#store.isShared;
   }
 
+  get isAdopted(): boolean {
+    return this.#store.isAdopted;
+  }
+
   sync(): Promise<void> | undefined {
     return this.#store.sync();
   }

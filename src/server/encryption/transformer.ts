@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
 
 import { messageOf } from '../../api/error-message.ts';
+import { bytesOfValue, valueOfBytes } from '../../store/bytes.ts';
 import type { Cipher } from './ciphers.ts';
 import { cipherOf } from './ciphers.ts';
 import type { KeyedProvider, StorageProvider } from './config.ts';
 
 /** The prefix of every encrypted value; an object in JSON starts with a brace. */
-export const encryptedPrefix = 'k8s:enc:';
+const encryptedPrefix = 'k8s:enc:';
+
+/** Whether a stored value is encrypted, by this server or by a kube-apiserver. */
+export const isEncrypted = (value: string): boolean =>
+  bytesOfValue(value).subarray(0, encryptedPrefix.length).toString('latin1') === encryptedPrefix;
 
 /** The error of Kubernetes' identity provider for an encrypted value. */
 export const readsEncrypted = 'identity transformer tried to read encrypted data';
@@ -91,10 +96,10 @@ export class Transformer {
         if (!stored.startsWith(encryptedPrefix)) return { value: stored, keyId: '' };
         continue; // a later provider may read it
       }
-      if (!stored.startsWith(key.prefix)) continue;
+      const sealed = sealedWith(key, stored);
+      if (sealed === undefined) continue;
       try {
-        const sealed = Buffer.from(stored.slice(key.prefix.length), 'base64');
-        const value = key.cipher.decrypt(sealed, storageKey).toString();
+        const value = valueOfBytes(key.cipher.decrypt(sealed, storageKey));
         this.#onUse({ type: 'from_storage', prefix: key.prefix, status: 'OK' });
         return { value, keyId: key.id };
       } catch (error) {
@@ -112,6 +117,13 @@ export class Transformer {
     const name = provider.type === 'secretbox' ? 'Secretbox' : 'AES';
     return `no matching key was found for the provided ${name} transformer`;
   }
+}
+
+/** The encrypted bytes of a value with the prefix of a key. A kube-apiserver stores them without base64. */
+function sealedWith({ prefix }: StorageKey, stored: string): Buffer | undefined {
+  if (stored.startsWith(prefix)) return Buffer.from(stored.slice(prefix.length), 'base64');
+  const bytes = bytesOfValue(stored);
+  return bytes.subarray(0, prefix.length).toString('latin1') === prefix ? bytes.subarray(prefix.length) : undefined;
 }
 
 const providerPrefix = (type: KeyedProvider): string => `${encryptedPrefix}${type}:v1:`;

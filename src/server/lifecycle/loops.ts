@@ -1,4 +1,5 @@
 import { runCompactor } from '../../store/compactor.ts';
+import { repairClaims } from '../allocate/repair-claims.ts';
 import { RoleAggregation } from '../access/rbac/aggregation.ts';
 import type { ServerContext } from '../context.ts';
 import { expireEvents } from './event-expiry.ts';
@@ -9,6 +10,8 @@ import { monitorStore } from './store-monitor.ts';
 
 const bookmarkMs = 60_000;
 const eventExpiryMs = 60_000;
+/** As in kube-apiserver. */
+const repairMs = 180_000;
 /** A deleted `default/kubernetes` is created again within this time. */
 const bootstrapMs = 10_000;
 
@@ -42,6 +45,7 @@ export async function startLoops(
     stack.use(repeat(ms, work, (error) => log.warn({ err: error }, failed)));
   every(bookmarkMs, () => sendBookmarks(context), 'failed to send bookmarks, retrying');
   every(eventExpiryMs, () => expireEvents(context), 'failed to delete expired Events, retrying');
+  if (store.isAdopted) every(repairMs, () => repairClaims(context), 'failed to repair claims of Services, retrying');
   every(bootstrapMs, restore, 'failed to restore the initial objects, retrying');
   stack.use(monitorStore(store, log));
   const reaper = new PodReaper(context);

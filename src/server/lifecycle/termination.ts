@@ -5,6 +5,7 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Item } from '../cache/item.ts';
+import { forRegistryKey, registryRoot } from '../cache/layout.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
@@ -33,7 +34,12 @@ export async function terminate(context: ServerContext, name: string): Promise<b
   }
   for (const cache of caches) await deleteContent(context, cache, name);
   const remaining = remainingContent(context, caches, name);
-  await setConditions(context, name, { remaining, failures: failuresOf(remaining, name) });
+  const unserved = context.store.isAdopted ? await unservedContent(context, name) : [];
+  await setConditions(context, name, {
+    remaining: [...remaining, ...unserved],
+    failures: failuresOf(remaining, name),
+  });
+  if (unserved.length > 0) return false;
   // The write of the first conditions is ordered after every creation that had not seen the deletion of the namespace.
   if (remainingContent(context, caches, name).length > 0) return false;
   await finalize(context, name);
@@ -87,6 +93,21 @@ function remainingContent(
       };
     })
     .filter(({ count }) => count > 0);
+}
+
+/** Objects of kinds that only a kube-apiserver serves, which shares the store and must delete them. */
+async function unservedContent({ store, watchCache }: ServerContext, namespace: string): Promise<readonly Remaining[]> {
+  const served = new Map(Array.from(watchCache.caches, (cache) => [cache.prefix, cache] as const));
+  const counts = new Map<string, number>();
+  const { entries } = await store.range(registryRoot);
+  for (const { key } of entries) {
+    if (!key.includes(`/${namespace}/`) || forRegistryKey(served, key) !== undefined) continue;
+    const [first = '', second = '', third = ''] = key.slice(registryRoot.length).split('/');
+    // Custom resources have their group first.
+    const resource = second === namespace ? `${first}.` : third === namespace ? `${second}.${first}` : undefined;
+    if (resource !== undefined) counts.set(resource, (counts.get(resource) ?? 0) + 1);
+  }
+  return Array.from(counts, ([resource, count]) => ({ resource, count, finalizers: [] }));
 }
 
 function deletionTime({ watchCache }: ServerContext, namespace: string): number {

@@ -6,7 +6,7 @@ import type { Compare, Operation, TxnRequest } from './messages.ts';
 import { bytesOfText } from './messages.ts';
 import { markerName } from './mirror.ts';
 import type { Revisions } from './revisions.ts';
-import { encodeValue } from './values.ts';
+import { encodeShared, encodeValue } from './values.ts';
 
 /** A commit that waits for etcd. */
 export interface Queued {
@@ -76,7 +76,8 @@ export function nestedOf(
       continue;
     }
     const lease = ttlSeconds === undefined ? undefined : leases.get(ttlSeconds);
-    const put = { type: 'put', key: etcdKey, value: encodeValue(value, position) } as const;
+    const encoded = revisions.isBatching ? encodeValue(value, position) : encodeShared(value);
+    const put = { type: 'put', key: etcdKey, value: encoded } as const;
     puts.push(lease === undefined ? put : { ...put, lease });
   }
   // A deletion has the position of the event before it.

@@ -124,6 +124,10 @@ class EtcdStore implements Store {
     this.#stack.use(new Compaction({ client: this.#client, keepMs, onError }));
   }
 
+  get isAdopted(): boolean {
+    return !this.#mirror.revisions.isBatching;
+  }
+
   get revision(): number {
     return this.#mirror.history.revision;
   }

@@ -29,6 +29,8 @@ const paths: readonly (readonly [ours: string, theirs: string])[] = [
   ['policy/poddisruptionbudgets', 'poddisruptionbudgets'],
   ['scheduling.k8s.io/priorityclasses', 'priorityclasses'],
   ['autoscaling/horizontalpodautoscalers', 'horizontalpodautoscalers'],
+  ['storage.k8s.io/storageclasses', 'storageclasses'],
+  ['node.k8s.io/runtimeclasses', 'runtimeclasses'],
   ['admissionregistration.k8s.io/validatingwebhookconfigurations', 'validatingwebhookconfigurations'],
   ['admissionregistration.k8s.io/mutatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
 ];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { decodeValue, encodeValue } from './values.ts';
+import { decodeValue, encodeShared, encodeValue } from './values.ts';
 
 test('every text is stored and read, with its position', () => {
   fc.assert(
@@ -27,4 +27,10 @@ test('values of other programs survive a copy, whatever their bytes', () => {
       if (position === 0) assert.deepEqual(new Uint8Array(encodeValue(value, 0)), bytes);
     }),
   );
+});
+
+test('encrypted values are stored as by a kube-apiserver where it shares the prefix', () => {
+  const value = `k8s:enc:aesgcm:v1:key1:${Buffer.from([255, 0, 254]).toString('base64')}`;
+  assert.equal(encodeShared(value).toString('latin1'), 'k8s:enc:aesgcm:v1:key1:\u00ff\u0000\u00fe');
+  assert.deepEqual(encodeShared('{}'), Buffer.from('{}'));
 });

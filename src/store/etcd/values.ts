@@ -1,10 +1,6 @@
-// Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end. Values
-// of other programs, such as the protobuf messages of a kube-apiserver, may not be text: in the store they are base64.
+// Values in etcd: the value of the store, with its position in the batch that wrote it as white space at the end.
 
-import { isUtf8 } from 'node:buffer';
-
-/** Begins a value of the store that is not text in etcd. */
-const binaryPrefix = 'k8s:base64:';
+import { bytesOfValue, valueOfBytes } from '../bytes.ts';
 
 const bits = 7;
 const trailerLength = bits + 2;
@@ -12,19 +8,24 @@ const [newLine, space, tab] = [0x0a, 0x20, 0x09];
 
 /** The value to store. Position 0 has no trailer, so that an unbatched value is stored as it is. */
 export function encodeValue(value: string, position: number): Buffer {
-  if (value.startsWith(binaryPrefix)) return Buffer.from(value.slice(binaryPrefix.length), 'base64');
-  const bytes = Buffer.from(value);
+  const bytes = bytesOfValue(value);
   if (position === 0 && positionIn(bytes) === undefined) return bytes;
   const trailer = Buffer.alloc(trailerLength, newLine);
   for (let bit = 0; bit < bits; bit++) trailer[1 + bit] = (position >> bit) & 1 ? tab : space;
   return Buffer.concat([bytes, trailer]);
 }
 
+/** The value as a kube-apiserver stores it, which shares the prefix: encrypted bytes are not base64. */
+export function encodeShared(value: string): Buffer {
+  const [head] = /^k8s:enc:(?:aesgcm|aescbc|secretbox):v1:[^:]*:/.exec(value) ?? [];
+  if (head === undefined) return encodeValue(value, 0);
+  return Buffer.concat([Buffer.from(head), Buffer.from(value.slice(head.length), 'base64')]);
+}
+
 export function decodeValue(bytes: Uint8Array): { readonly value: string; readonly position: number } {
   const position = positionIn(bytes);
-  if (!isUtf8(bytes)) return { value: binaryPrefix + Buffer.from(bytes).toString('base64'), position: 0 };
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - (position === undefined ? 0 : trailerLength));
-  return { value: text.toString(), position: position ?? 0 };
+  if (position === undefined) return { value: valueOfBytes(bytes), position: 0 };
+  return { value: valueOfBytes(bytes.subarray(0, -trailerLength)), position };
 }
 
 function positionIn(bytes: Uint8Array): number | undefined {
