@@ -50,6 +50,11 @@ export class OptionalInformer<T extends ApiObject, Index extends string = never>
     await unlessAborted(this.#settled.promise, signal);
   }
 
+  /** Whether the server serves the kind and its objects have been read. Without that, an empty list is no knowledge. */
+  get isServed(): boolean {
+    return this.#informer !== undefined;
+  }
+
   /** See Informer; undefined while the kind is not served. */
   get silentMs(): number | undefined {
     return this.#informer?.silentMs;

@@ -1,15 +1,48 @@
-import type { ZoneInput, ZonePlan } from './plan/changes.ts';
-import { planZone } from './plan/changes.ts';
+import type { Kept } from './plan/changes.ts';
+import type { WantedSets } from './plan/desired.ts';
+import type { PlanOptions } from './options.ts';
+import type { ZonePlan } from './plan/zone-planner.ts';
+import { ZonePlanner } from './plan/zone-planner.ts';
+import type { Name } from '../dnswire/data.ts';
 import type { ZoneContent } from './plan/record-set.ts';
 import type { Provider } from './providers/provider.ts';
 
-/** Reads a zone and compares it with what is to be in it. */
-export async function compare(
-  provider: Provider,
-  input: Omit<ZoneInput, 'content'>,
-  signal: AbortSignal,
-): Promise<{ readonly content: ZoneContent; readonly plan: ZonePlan }> {
-  const content = await provider.read(input.zone, signal);
-  const wanted = provider.adjust === undefined ? input.wanted : await provider.adjust(input.wanted, signal);
-  return { content, plan: planZone({ ...input, wanted, content }) };
+/** What is to be in a zone. */
+export interface Wanted {
+  readonly wanted: WantedSets;
+  readonly kept: Kept;
+}
+
+export interface ComparisonOptions extends Pick<PlanOptions, 'registry' | 'policy'> {
+  readonly provider: Provider;
+  readonly zone: Name;
+}
+
+/** A zone and what is to be in it, compared again and again. */
+export class Comparison {
+  readonly #options: ComparisonOptions;
+  readonly #planner = new ZonePlanner();
+
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the zone and compares it. `changed`: the names whose desired sets may differ from the last time. */
+  async run(
+    { wanted, kept }: Wanted,
+    changed: Iterable<Name>,
+    signal: AbortSignal,
+  ): Promise<{ readonly content: ZoneContent; readonly plan: ZonePlan }> {
+    const { provider, ...zone } = this.#options;
+    const reading = await provider.read(zone.zone, signal);
+    const { content } = reading;
+    if (provider.adjust === undefined)
+      return {
+        content,
+        plan: this.#planner.update({ ...zone, wanted, kept, content }, { wanted: changed, content: reading.changed }),
+      };
+    const adjusted = await provider.adjust(wanted, signal);
+    const plan = this.#planner.update({ ...zone, wanted: adjusted, kept, content }, { wanted: [], content: undefined });
+    return { content, plan };
+  }
 }

@@ -3,25 +3,23 @@ import type { Registry } from 'prom-client';
 import type { Samples } from '../metrics/collected.ts';
 import { collectedCounter, collectedGauge } from '../metrics/collected.ts';
 import type { Name } from '../dnswire/data.ts';
-import type { ZonePlan } from './plan/changes.ts';
+import type { DesiredIndex } from './plan/desired-index.ts';
+import type { ZonePlan } from './plan/zone-planner.ts';
 import type { RecordSet, ZoneContent } from './plan/record-set.ts';
 import type { WebhookCall } from './providers/webhook/provider.ts';
 
-/** The numbers of one zone after its last sync. */
-interface ZoneNumbers {
-  readonly records: ReadonlyMap<string, number>;
-  readonly verified: ReadonlyMap<string, number>;
-  readonly mismatches: ReadonlyMap<string, number>;
+/** A zone when it was compared last. Its sets are counted only when metrics are read. */
+interface ComparedZone {
+  readonly content: ZoneContent;
+  readonly plan: ZonePlan;
 }
 
 /** Counts what the publisher does. */
 export class PublisherMetrics {
-  /** Zone → its numbers. */
-  readonly #zones = new Map<Name, ZoneNumbers>();
+  readonly #zones = new Map<Name, ComparedZone>();
   /** `ZONE KIND` → changes that were applied. */
   readonly #changes = new Map<string, number>();
-  #desired: ReadonlyMap<string, number> = new Map();
-  #refusals = 0;
+  #desired: Pick<DesiredIndex, 'zones' | 'refusals'> = nothing;
   #consecutiveErrors = 0;
   #providerErrors = 0;
   #noOps = 0;
@@ -35,8 +33,16 @@ export class PublisherMetrics {
     const counter = (name: string, help: string, read: () => Samples): void =>
       collectedCounter(registry, name, help, read);
     const gauge = (name: string, help: string, read: () => Samples): void => collectedGauge(registry, name, help, read);
-    const byType = (read: (numbers: ZoneNumbers) => ReadonlyMap<string, number>) => (): Samples =>
+    const byType = (read: (zone: ComparedZone) => ReadonlyMap<string, number>) => (): Samples =>
       typed(sum([...this.#zones.values()].map(read)));
+    const records = ({ content }: ComparedZone): ReadonlyMap<string, number> =>
+      countTypes(content.values().flatMap((sets) => sets));
+    const desired = (): ReadonlyMap<string, number> =>
+      sum(
+        [...this.#desired.zones.values()].map((names) =>
+          countTypes(names.values().flatMap((all) => all.map(({ set }) => set))),
+        ),
+      );
     gauge(
       'external_dns_controller_consecutive_soft_errors',
       'Number of consecutive soft errors in reconciliation loop.',
@@ -60,26 +66,26 @@ export class PublisherMetrics {
     gauge(
       'external_dns_controller_verified_records',
       'Number of DNS records that exists both in source and registry, by record type.',
-      byType(({ verified }) => verified),
+      byType(({ plan }) => plan.owned),
     );
     gauge('external_dns_registry_endpoints_total', 'Number of Endpoints in the registry', () =>
-      total(sum([...this.#zones.values()].map(({ records }) => records))),
+      total(sum([...this.#zones.values()].map(records))),
     );
     counter('external_dns_registry_errors_total', 'Number of Registry errors.', () => this.#providerErrors);
-    gauge(
-      'external_dns_registry_records',
-      'Number of registry records, by record type.',
-      byType(({ records }) => records),
-    );
+    gauge('external_dns_registry_records', 'Number of registry records, by record type.', byType(records));
     gauge(
       'external_dns_registry_skipped_records_owner_mismatch_per_sync',
       'Number of records skipped because of an owner mismatch in the last sync, by record type.',
-      byType(({ mismatches }) => mismatches),
+      byType(({ plan }) => plan.ownerMismatches),
     );
-    gauge('external_dns_source_endpoints_total', 'Number of Endpoints in all sources', () => total(this.#desired));
+    gauge('external_dns_source_endpoints_total', 'Number of Endpoints in all sources', () => total(desired()));
     counter('external_dns_source_errors_total', 'Number of Source errors.', () => 0);
-    gauge('external_dns_source_records', 'Number of source records, by record type.', () => typed(this.#desired));
-    gauge('external_dns_source_invalid_endpoints', 'Number of endpoints that were rejected.', () => this.#refusals);
+    gauge('external_dns_source_records', 'Number of source records, by record type.', () => typed(desired()));
+    gauge(
+      'external_dns_source_invalid_endpoints',
+      'Number of endpoints that were rejected.',
+      () => this.#desired.refusals.length,
+    );
     counter('fairlead_publisher_changes_total', 'Names whose records were created, updated or deleted, by zone.', () =>
       [...this.#changes].map(([key, value]) => {
         const [zone = '', change = ''] = key.split(' ');
@@ -103,12 +109,15 @@ export class PublisherMetrics {
     this.#webhookCalls.set(call, { all: all + 1, errors: errors + (isError ? 1 : 0) });
   };
 
-  /** The sets that are to exist were computed. */
-  desired(sets: Iterable<RecordSet>, refusals: number): void {
-    const counts = new Map<string, number>();
-    for (const { type } of sets) counts.set(type, (counts.get(type) ?? 0) + 1);
-    this.#desired = counts;
-    this.#refusals = refusals;
+  /** What is to exist, from now on. */
+  desired(index: Pick<DesiredIndex, 'zones' | 'refusals'>): void {
+    this.#desired = index;
+    this.#zones.clear();
+  }
+
+  /** This replica does not publish any more. */
+  stopped(): void {
+    this.desired(nothing);
   }
 
   /** A sync of a zone begins. */
@@ -117,10 +126,8 @@ export class PublisherMetrics {
   }
 
   /** A zone was read and compared. */
-  planned(zone: Name, content: ZoneContent, { owned, ownerMismatches }: ZonePlan): void {
-    const records = new Map<string, number>();
-    for (const sets of content.values()) for (const { type } of sets) records.set(type, (records.get(type) ?? 0) + 1);
-    this.#zones.set(zone, { records, verified: owned, mismatches: ownerMismatches });
+  planned(zone: Name, content: ZoneContent, plan: ZonePlan): void {
+    this.#zones.set(zone, { content, plan });
   }
 
   /** A change was applied. */
@@ -148,6 +155,14 @@ const webhookCalls = [
   ['applychanges', 'ApplyChanges'],
   ['adjustendpoints', 'AdjustEndpoints'],
 ] as const;
+
+const nothing = { zones: new Map(), refusals: [] };
+
+function countTypes(sets: Iterable<Pick<RecordSet, 'type'>>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { type } of sets) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
+}
 
 function sum(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

@@ -13,12 +13,13 @@ import { WorkQueue } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
 import { PublisherMetrics } from './metrics.ts';
 import type { PublisherOptions } from './options.ts';
-import type { Desired } from './plan/desired.ts';
-import { desired } from './plan/desired.ts';
+import type { Kept } from './plan/changes.ts';
+import { DesiredIndex } from './plan/desired-index.ts';
+import type { DesiredSet } from './plan/desired.ts';
+import type { Wanted } from './compare.ts';
 import type { Provider } from './providers/provider.ts';
 import { Reporter } from './reporter.ts';
 import { Sources } from './sources.ts';
-import type { ZoneSyncOptions } from './zone-sync.ts';
 import { ZoneSync } from './zone-sync.ts';
 
 /** Publishes the names of Services and imports until it is disposed of. */
@@ -62,9 +63,10 @@ export function startPublisher(context: PartContext, options: PublisherOptions):
         ...(options.random === undefined ? {} : { random: options.random }),
       });
       queue.add(discovery);
-      const subscribe = (): readonly (() => void)[] => sources.subscribe(() => publisher?.changed(queue));
+      const subscribe = (): readonly (() => void)[] => [sources.subscribe((keys) => publisher?.changed(keys, queue))];
       await runController({ queue, caches: [sources], subscribe }, term);
       publisher = undefined;
+      metrics.stopped();
     },
   });
 }
@@ -86,12 +88,15 @@ class Publisher {
   readonly #with: Dependencies;
   readonly #zones = new Map<Name, ZoneSync>();
   readonly #limiter: DeletionLimiter;
-  #desired: Desired | undefined;
+  #index: DesiredIndex;
+  /** Objects whose claims may have changed. */
+  readonly #dirty = new Set<string>();
   #problem: string | undefined;
 
   constructor(dependencies: Dependencies) {
     this.#with = dependencies;
     this.#limiter = new DeletionLimiter(dependencies.clock, dependencies.deletionLimits);
+    this.#index = this.#indexOf([]);
   }
 
   problems(): readonly string[] {
@@ -101,10 +106,11 @@ class Publisher {
     return [this.#problem ?? [], [...this.#zones.values()].flatMap(({ problem }) => problem ?? []), held].flat();
   }
 
-  /** Objects have changed: every zone may be concerned. */
-  changed(queue: WorkQueue): void {
-    this.#desired = undefined;
-    for (const zone of this.#zones.keys()) queue.add(zone);
+  /** Objects have changed: any zone may be concerned. */
+  changed(keys: Iterable<string>, queue: WorkQueue): void {
+    const before = this.#dirty.size;
+    for (const key of keys) this.#dirty.add(key);
+    if (this.#dirty.size > before) for (const zone of this.#zones.keys()) queue.add(zone);
   }
 
   async work(key: string, signal: AbortSignal, queue: WorkQueue): Promise<Outcome> {
@@ -121,39 +127,45 @@ class Publisher {
 
   /** Finds out which zones there are. */
   async #discover(signal: AbortSignal, queue: WorkQueue): Promise<Outcome> {
-    const { provider, intervalMs, log } = this.#with;
+    const { provider, intervalMs, log, sources } = this.#with;
     const zones = await provider.zones(signal);
     const known = [...this.#zones.keys()];
     if (known.join(' ') !== zones.join(' ')) {
-      this.#desired = undefined;
-      for (const zone of known) if (!zones.includes(zone)) this.#zones.delete(zone);
-      for (const zone of zones) if (!this.#zones.has(zone)) this.#zones.set(zone, this.#zoneSync(zone));
+      this.#index = this.#indexOf(zones);
+      for (const key of sources.keys()) this.#dirty.add(key);
+      this.#zones.clear();
+      for (const zone of zones) this.#zones.set(zone, this.#zoneSync(zone));
       log.info({ zones }, 'publishing');
       for (const zone of zones) queue.add(zone);
     }
     return { requeueAfterMs: intervalMs };
   }
 
-  #zoneSync(zone: Name): ZoneSync {
-    const wanted = (): ReturnType<ZoneSyncOptions['wanted']> => {
-      const { zones, kept } = this.#wanted();
-      return { wanted: zones.get(zone) ?? new Map(), kept };
-    };
-    return new ZoneSync({ ...this.#with, zone, wanted, limiter: this.#limiter });
+  #indexOf(zones: readonly Name[]): DesiredIndex {
+    const { filter, registry, metrics } = this.#with;
+    const index = new DesiredIndex({ zones, filter, registry });
+    metrics.desired(index);
+    return index;
   }
 
-  /** What is to exist, computed once for each change of objects. */
-  #wanted(): Desired {
-    if (this.#desired !== undefined) return this.#desired;
-    const { sources, registry, filter, metrics, reporter } = this.#with;
-    const result = desired(sources.claims(), { zones: [...this.#zones.keys()], filter, registry });
-    this.#desired = result;
-    const sets = [...result.zones.values()].flatMap((names) => [...names.values()].flat());
-    metrics.desired(
-      sets.map(({ set }) => set),
-      result.refusals.length,
-    );
-    reporter.refused('claims', result.refusals);
-    return result;
+  #zoneSync(zone: Name): ZoneSync {
+    const desired = (): Wanted => {
+      this.#refresh();
+      return { wanted: this.#index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>(), kept: this.#kept() };
+    };
+    return new ZoneSync({ ...this.#with, zone, desired, limiter: this.#limiter });
+  }
+
+  #kept(): Kept {
+    return { resources: this.#index.kept, allImports: !this.#with.sources.hasImports };
+  }
+
+  /** Computes what is to exist again, for all objects that have changed. */
+  #refresh(): void {
+    if (this.#dirty.size === 0) return;
+    const claims = this.#with.sources.claimsOf(this.#dirty);
+    this.#dirty.clear();
+    for (const [zone, names] of this.#index.update(claims)) this.#zones.get(zone)?.mark(names);
+    this.#with.reporter.refused('claims', this.#index.refusals);
   }
 }

@@ -1,7 +1,9 @@
 // Watches the objects that are published.
+import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../api/kind.ts';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import type { Node } from '../api/kinds/core/node/schema.ts';
+import { isHeadless } from '../api/kinds/core/service/facts.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
@@ -11,13 +13,13 @@ import type { ServiceImport } from '../api/kinds/multicluster/serviceimport/sche
 import type { ImportedService } from '../api/kinds/multicluster/supercluster/import.ts';
 import { importedServiceKind } from '../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../api/metadata.ts';
-import type { Informer } from '../client/informer.ts';
+import type { Handler, Informer } from '../client/informer.ts';
 import type { Informers } from '../client/informers.ts';
+import { keyOf } from '../client/key.ts';
 import type { OptionalInformer } from '../client/optional-informer.ts';
-import type { SourceName } from './options.ts';
+import type { PlanOptions } from './options.ts';
 import type { Claim } from './plan/claim.ts';
-import { nodeAddresses } from './plan/nodes.ts';
-import { ClaimCache, isPublished, sliceOwnersOf } from './plan/sources.ts';
+import { claimOf, isPublished, sliceOwnersOf } from './plan/sources.ts';
 
 /** An object for an Event. */
 interface Found {
@@ -25,30 +27,29 @@ interface Found {
   readonly object: ApiObject;
 }
 
+/** Called with the keys, `NS/NAME`, of objects whose claims may have changed. */
+type Listener = (keys: Iterable<string>) => void;
+
 /** The objects of the cluster that are published, and their claims. */
 export class Sources {
-  readonly #sources: readonly SourceName[];
+  readonly #options: Pick<PlanOptions, 'sources' | 'ttl'>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice, 'owner'>;
   readonly #nodes: Informer<Node>;
   readonly #imports: OptionalInformer<ServiceImport>;
   readonly #seedImports: OptionalInformer<ImportedService>;
-  readonly #claims: ClaimCache;
-  /** A copy that changes only with what is published of nodes: nodes report their state every few seconds. */
-  #nodeList: readonly Node[] = [];
-  #nodeState = '';
+  readonly #listeners = new Set<Listener>();
+  /** All nodes; undefined: they have changed. */
+  #nodeList: readonly Node[] | undefined;
 
-  constructor(
-    informers: Informers,
-    { sources, ttl }: { readonly sources: readonly SourceName[]; readonly ttl: number },
-  ) {
-    this.#sources = sources;
-    this.#claims = new ClaimCache(ttl);
+  constructor(informers: Informers, options: Pick<PlanOptions, 'sources' | 'ttl'>) {
+    this.#options = options;
     this.#services = informers.of(serviceKind);
     this.#slices = informers.of<EndpointSlice, 'owner'>(endpointSliceKind, { indexes: { owner: sliceOwnersOf } });
     this.#nodes = informers.of(nodeKind);
     this.#imports = informers.optional([serviceImportKind, serviceImportAlphaKind]);
     this.#seedImports = informers.optional([importedServiceKind]);
+    this.#follow();
     informers.start();
   }
 
@@ -60,73 +61,106 @@ export class Sources {
     ]);
   }
 
-  /** The claims of all objects. */
-  claims(): readonly Claim[] {
-    this.#readNodes();
-    const has = (name: SourceName): boolean => this.#sources.includes(name);
-    return this.#claims.claims({
-      services: has('service') ? this.#services.list() : [],
-      imports: has('import') ? [...this.#imports.list(), ...this.#seedImports.list()] : [],
-      slicesOf: (owner) => this.#slices.by('owner', owner),
-      nodes: this.#nodeList,
-    });
+  /** Whether imports can be read. If not, nothing is known of them: the server may lack them, or not allow to read them. */
+  get hasImports(): boolean {
+    return !this.#options.sources.includes('import') || this.#imports.isServed || this.#seedImports.isServed;
+  }
+
+  /** The keys of all objects that may have claims. */
+  keys(): ReadonlySet<string> {
+    return new Set(
+      [this.#services, this.#imports, this.#seedImports].flatMap((each) =>
+        each.list().flatMap((object) => (object.metadata.annotations === undefined ? [] : keyOf(object))),
+      ),
+    );
+  }
+
+  /** The claims of objects; undefined: an object asks for nothing, or does not exist. */
+  claimsOf(keys: Iterable<string>): ReadonlyMap<string, Claim | undefined> {
+    return new Map([...keys].map((key) => [key, this.#claimOf(key)]));
+  }
+
+  #claimOf(key: string): Claim | undefined {
+    const { sources, ttl } = this.#options;
+    const imports = [this.#imports.get(key) ?? [], this.#seedImports.get(key) ?? []].flat();
+    const named = {
+      service: sources.includes('service') ? this.#services.get(key) : undefined,
+      imports: sources.includes('import') ? imports : [],
+    };
+    return claimOf(named, (kind) => ({
+      slices: this.#slices.by('owner', `${kind}/${key}`),
+      nodes: (this.#nodeList ??= this.#nodes.list()),
+      ttl,
+    }));
   }
 
   /** The object of a claim: `service/NS/NAME` or `serviceimport/NS/NAME`. */
   find(resource: string): Found | undefined {
-    const [kind, ...rest] = resource.split('/');
-    const key = rest.join('/');
+    const key = keyIn(resource);
     const found = (kindOf: Kind, object: ApiObject | undefined): Found | undefined =>
       object && { kind: kindOf, object };
-    if (kind === 'service') return found(serviceKind, this.#services.get(key));
+    if (resource.startsWith('service/')) return found(serviceKind, this.#services.get(key));
     return found(serviceImportKind, this.#imports.get(key)) ?? found(importedServiceKind, this.#seedImports.get(key));
   }
 
-  /** Calls `changed` when something changes that is published. */
-  subscribe(changed: () => void): readonly (() => void)[] {
-    const ofObject = {
-      added: (object: ApiObject) => void (isPublished(object) && changed()),
-      updated: (object: ApiObject, old: ApiObject) => void ((isPublished(object) || isPublished(old)) && changed()),
-      deleted: (object: ApiObject) => void (isPublished(object) && changed()),
+  /** Calls `changed` for all objects that may have claims, and then for those whose claims may have changed. */
+  subscribe(changed: Listener): () => void {
+    this.#listeners.add(changed);
+    changed(this.keys());
+    return () => void this.#listeners.delete(changed);
+  }
+
+  #follow(): void {
+    const notify: Listener = (keys) => {
+      for (const listener of this.#listeners) listener(keys);
     };
-    const slice = (each: EndpointSlice): void => {
-      if (sliceOwnersOf(each).some((owner) => this.#isOwnerPublished(owner))) changed();
+    const ofObject = (object: ApiObject): void => void (isPublished(object) && notify([keyOf(object)]));
+    const handler: Handler<ApiObject> = {
+      added: ofObject,
+      updated: (object, old) => void ((isPublished(object) || isPublished(old)) && notify([keyOf(object)])),
+      deleted: ofObject,
     };
-    const node = (): void => {
-      if (this.#readNodes()) changed();
+    const ofSlice = (slice: EndpointSlice): void =>
+      notify(sliceOwnersOf(slice).flatMap((owner) => (this.#isOwnerPublished(owner) ? keyIn(owner) : [])));
+    const ofNode = (): void => {
+      this.#nodeList = undefined;
+      notify(this.#services.list().flatMap((each) => (usesNodes(each) && isPublished(each) ? keyOf(each) : [])));
     };
-    this.#imports.subscribe(ofObject);
-    this.#seedImports.subscribe(ofObject);
-    return [
-      this.#services.subscribe(ofObject),
-      this.#slices.subscribe({ added: slice, updated: slice, deleted: slice }),
-      this.#nodes.subscribe({ added: node, updated: node, deleted: node }),
-    ];
+    for (const each of [this.#services, this.#imports, this.#seedImports]) each.subscribe(handler);
+    this.#slices.subscribe({
+      added: ofSlice,
+      updated(slice, old) {
+        ofSlice(slice);
+        if (slice.metadata.labels !== old.metadata.labels) ofSlice(old);
+      },
+      deleted: ofSlice,
+    });
+    this.#nodes.subscribe({
+      added: ofNode,
+      updated: (node, old) => void (isDeepStrictEqual(publishedOf(node), publishedOf(old)) || ofNode()),
+      deleted: ofNode,
+    });
   }
 
   #isOwnerPublished(owner: string): boolean {
-    const [kind, ...rest] = owner.split('/');
-    const key = rest.join('/');
-    const objects =
-      kind === 'service' ? [this.#services.get(key)] : [this.#imports.get(key), this.#seedImports.get(key)];
+    const key = keyIn(owner);
+    const objects = owner.startsWith('service/')
+      ? [this.#services.get(key)]
+      : [this.#imports.get(key), this.#seedImports.get(key)];
     return objects.some((object) => object !== undefined && isPublished(object));
   }
-
-  /** Takes over the nodes if something that is published of them has changed. */
-  #readNodes(): boolean {
-    const nodes = this.#nodes.list();
-    const state = JSON.stringify(
-      nodes.map((node) => [
-        node.metadata.name,
-        nodeAddresses([node], 'private'),
-        nodeAddresses([node], 'public'),
-        node.spec?.unschedulable,
-        (node.status?.conditions ?? []).find(({ type }) => type === 'Ready')?.status,
-      ]),
-    );
-    if (state === this.#nodeState) return false;
-    this.#nodeState = state;
-    this.#nodeList = nodes;
-    return true;
-  }
 }
+
+/** `service/NS/NAME` → `NS/NAME`. */
+const keyIn = (owner: string): string => owner.slice(owner.indexOf('/') + 1);
+
+/** Whether the addresses of nodes may be published for a Service. */
+const usesNodes = (service: Service): boolean => service.spec.type === 'NodePort' || isHeadless(service);
+
+/** What is published of a node, or decides whether it is. Nodes report other state every few seconds. */
+const publishedOf = ({ metadata, spec, status }: Node): readonly unknown[] => [
+  metadata.name,
+  status?.addresses,
+  spec?.unschedulable,
+  status?.conditions?.find(({ type }) => type === 'Ready')?.status,
+];

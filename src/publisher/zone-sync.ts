@@ -5,10 +5,12 @@ import type { Clock } from '../client/clock.ts';
 import type { DeletionLimiter } from '../client/deletion-limiter.ts';
 import type { Outcome } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
-import { compare } from './compare.ts';
-import type { NameChange, ZoneInput, ZonePlan } from './plan/changes.ts';
-import type { DesiredSet, ObjectRefusal, WantedSets } from './plan/desired.ts';
-import { hasSameValues, printSet } from './plan/record-set.ts';
+import type { Wanted } from './compare.ts';
+import { Comparison } from './compare.ts';
+import type { NameChange } from './plan/changes.ts';
+import type { ObjectRefusal } from './plan/desired.ts';
+import { printSet } from './plan/record-set.ts';
+import type { ZonePlan } from './plan/zone-planner.ts';
 import type { PublisherMetrics } from './metrics.ts';
 import type { PublisherOptions } from './options.ts';
 import type { Failure, Provider } from './providers/provider.ts';
@@ -17,8 +19,8 @@ import type { Reporter } from './reporter.ts';
 export interface ZoneSyncOptions extends Pick<PublisherOptions, 'registry' | 'policy' | 'isDryRun' | 'intervalMs'> {
   readonly zone: Name;
   readonly provider: Provider;
-  /** What is to exist in this zone. */
-  readonly wanted: () => Pick<ZoneInput, 'wanted' | 'kept'>;
+  /** What is to exist in this zone now. Before it returns it marks the names that differ from the last call. */
+  readonly desired: () => Wanted;
   readonly limiter: DeletionLimiter;
   readonly reporter: Reporter;
   readonly metrics: PublisherMetrics;
@@ -41,16 +43,20 @@ const staleRetryMs = 50;
 /** Keeps one zone as it is to be. Syncs of a zone do not overlap. */
 export class ZoneSync {
   readonly #options: ZoneSyncOptions;
+  readonly #comparison: Comparison;
+  /** Names whose desired sets have changed since the last sync without an error. */
+  readonly #marked = new Set<Name>();
   /** Name → the change of it that was rejected. */
   readonly #rejected = new Map<Name, Rejected>();
   #problem: string | undefined;
-  /** What was to exist in the last sync without an error. */
-  #synced: WantedSets = new Map();
+  /** When the zone is to be read even if nothing is marked. */
+  #dueAt = 0;
   /** The plan that a dry run has logged. */
   #logged = '';
 
   constructor(options: ZoneSyncOptions) {
     this.#options = options;
+    this.#comparison = new Comparison(options);
   }
 
   /** Why the zone is not as it is to be. */
@@ -58,39 +64,51 @@ export class ZoneSync {
     return this.#problem;
   }
 
+  /** What is to exist at these names has changed. */
+  mark(names: Iterable<Name>): void {
+    for (const name of names) this.#marked.add(name);
+  }
+
   /** Makes the zone as it is to be. Rejects if it cannot be read or written. */
   async sync(signal: AbortSignal): Promise<Outcome> {
-    const { zone, metrics, reporter, clock, wanted } = this.#options;
-    const began = wanted().wanted;
+    const { zone, metrics, reporter, clock, desired } = this.#options;
+    const { wanted } = desired();
+    const leftMs = this.#dueAt - clock.elapsed();
+    if (this.#marked.size === 0 && leftMs > 0) return { requeueAfterMs: leftMs };
+    const marked = new Set(this.#marked);
+    this.#dueAt = 0;
     metrics.began(clock.now());
     try {
-      const outcome = await this.#converge(signal);
+      const requeueAfterMs = await this.#converge(signal);
       this.#problem = undefined;
-      this.#synced = began;
+      for (const name of marked) this.#marked.delete(name);
+      this.#dueAt = clock.elapsed() + requeueAfterMs;
       reporter.recovered(zone);
-      return outcome;
+      return { requeueAfterMs: this.#marked.size > 0 ? 0 : requeueAfterMs };
     } catch (error) {
       if (signal.aborted) throw error;
       metrics.failed();
       this.#problem = `zone ${zone}: ${messageOf(error)}`;
-      reporter.failed(zone, messageOf(error), this.#waiting());
+      const waiting = [...marked].flatMap((name) => (wanted.get(name) ?? []).flatMap(({ resources }) => resources));
+      reporter.failed(zone, messageOf(error), waiting);
       throw error;
     }
   }
 
-  async #converge(signal: AbortSignal): Promise<Outcome> {
+  /** Returns when the zone is to be read again. */
+  async #converge(signal: AbortSignal): Promise<number> {
     const { zone, provider, metrics, reporter, clock, intervalMs, isDryRun } = this.#options;
     const plan = await this.#plan(signal);
     if (isDryRun) {
       this.#report(plan);
       this.#logPlan(plan.changes);
-      return { requeueAfterMs: intervalMs };
+      return intervalMs;
     }
     const { allowed, heldMs } = this.#limited(plan, this.#sendable(plan.changes));
     if (allowed.length === 0) {
       this.#report(plan);
       metrics.synced(clock.now(), false);
-      return { requeueAfterMs: this.#nextMs(heldMs) };
+      return this.#nextMs(heldMs);
     }
     const failures = await provider.apply(zone, allowed, signal);
     // A server answers NOERROR to changes that it ignores (RFC 2136 §3.4.2.2): read them back.
@@ -110,19 +128,12 @@ export class ZoneSync {
     metrics.synced(clock.now(), true);
     const isStale = failures.some(({ state }) => state === 'stale');
     const hasMore = after.changes.some(({ name }) => !this.#rejected.has(name)) && heldMs === 0;
-    return { requeueAfterMs: isStale || hasMore ? staleRetryMs : this.#nextMs(heldMs) };
-  }
-
-  /** The objects whose sets have changed since the last sync without an error. */
-  #waiting(): readonly string[] {
-    return [...this.#options.wanted().wanted]
-      .filter(([name, sets]) => !isSameDesire(this.#synced.get(name), sets))
-      .flatMap(([, sets]) => sets.flatMap(({ resources }) => resources));
+    return isStale || hasMore ? staleRetryMs : this.#nextMs(heldMs);
   }
 
   async #plan(signal: AbortSignal): Promise<ZonePlan> {
-    const { zone, provider, wanted, registry, policy, metrics } = this.#options;
-    const { content, plan } = await compare(provider, { ...wanted(), zone, registry, policy }, signal);
+    const { zone, desired, metrics } = this.#options;
+    const { content, plan } = await this.#comparison.run(desired(), this.#marked, signal);
     metrics.planned(zone, content, plan);
     return plan;
   }
@@ -196,12 +207,6 @@ export class ZoneSync {
 }
 
 const maxLogged = 1000;
-
-const isSameDesire = (a: readonly DesiredSet[] | undefined, b: readonly DesiredSet[]): boolean =>
-  a?.length === b.length &&
-  b.every(({ set }) =>
-    a.some((each) => each.set === set || (hasSameValues(each.set, set) && each.set.type === set.type)),
-  );
 
 /** Changes that the server has confirmed and not applied. */
 function ignoredChanges(

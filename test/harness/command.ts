@@ -21,6 +21,7 @@ const deadlineMs = 60_000;
 
 /** A running program. */
 export interface Running extends Disposable {
+  readonly pid: number;
   /** Its standard output so far. */
   readonly printed: string;
   /** Rejects only if the program cannot be started or does not exit by itself. */
@@ -51,6 +52,7 @@ export function start(file: string, args: readonly string[], options: CommandOpt
   });
   ended.catch(() => undefined); // killed by the test, or awaited elsewhere
   return {
+    pid: child.pid ?? 0,
     ended,
     get printed() {
       return printed.out;

@@ -15,7 +15,7 @@ import { FairleadProcess } from '../harness/process.ts';
 import type { SetCluster } from '../multicluster/set.ts';
 import { startSet } from '../multicluster/set.ts';
 import { key, keyFile, PrimaryServer } from './servers.ts';
-import { startStand } from './stand.ts';
+import { balanced, setIngress, startStand } from './stand.ts';
 
 describe('the public name of a merged service', { skip: unlessInstalled('named', 'knotd', 'dig') }, () => {
   test('SRV-10 has the load balancers of all clusters that export it; with a conflict the oldest export wins', async () => {
@@ -137,9 +137,9 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await until('the lost cluster is gone', async () => (await answers('idm')) === 'A 127.32.7.2');
   });
 
-  test('loses the targets of a lost cluster with its slices, and never the last ones', async () => {
+  test('loses the targets of a lost cluster with its slices, and never the last ones, nor those it may not read', async () => {
     await using stand = await startStand('Knot');
-    await stand.publish();
+    const first = await stand.publish();
     const publication = {
       hostname: 'shop.example.org',
       clusters: ['east', 'west'].map((cluster, index) => ({
@@ -198,6 +198,25 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await stand.kubectl(['apply', '-f', '-'], JSON.stringify({ ...slice('east'), ...next }));
     await stand.waitFor('next', 'A', ['A 192.0.2.1']);
     assert.deepEqual(await stand.answers('shop'), ['A 192.0.2.1']);
+
+    // A publisher that may not read imports knows nothing of them.
+    await first.stop('SIGTERM');
+    const role = ['clusterrole', 'fairlead:publisher'];
+    const before = await stand.kubectl(['get', ...role, '-o', 'json']);
+    const { rules } = JSON.parse(before) as { readonly rules: readonly { readonly resources: readonly string[] }[] };
+    const fewer = rules.filter(({ resources }) => !resources.includes('serviceimports'));
+    assert.equal(fewer.length, rules.length - 1);
+    await stand.kubectl(['patch', ...role, '--type=merge', '-p', JSON.stringify({ rules: fewer })]);
+    const blind = await stand.publish();
+    await stand.kubectl(['apply', '-f', '-'], balanced('seen', { hostname: 'seen.example.org' }));
+    await setIngress(stand, 'seen', '[{"ip":"192.0.2.9"}]');
+    await stand.waitFor('seen', 'A', ['A 192.0.2.9']);
+    for (const name of ['shop', 'next']) assert.deepEqual(await stand.answers(name), ['A 192.0.2.1']);
+    assert.match(await stand.plan(), /^nothing to change$/m);
+    await blind.stop('SIGTERM');
+
+    await stand.kubectl(['patch', ...role, '--type=merge', '-p', JSON.stringify({ rules })]);
+    await stand.publish();
     await stand.kubectl(['delete', 'serviceimport', 'shop']);
     await until('the name is gone', async () => (await stand.answers('shop')).length === 0);
   });

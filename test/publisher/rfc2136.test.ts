@@ -6,11 +6,12 @@ import { systemClock } from '../../src/client/clock.ts';
 import type { Clock } from '../../src/client/clock.ts';
 import type { Claim } from '../../src/publisher/plan/claim.ts';
 import type { NameChange } from '../../src/publisher/plan/changes.ts';
-import { planZone } from '../../src/publisher/plan/changes.ts';
+import { planZone } from '../../src/publisher/plan/testing/objects.ts';
 import { desired } from '../../src/publisher/plan/desired.ts';
 import { recordSet } from '../../src/publisher/plan/record-set.ts';
 import type { Failure } from '../../src/publisher/providers/provider.ts';
 import { parseKeyFile } from '../../src/publisher/providers/rfc2136/key-file.ts';
+import { conflictContract, providerContract } from '../../src/publisher/providers/testing/contract.ts';
 import { Rfc2136Provider } from '../../src/publisher/providers/rfc2136/provider.ts';
 import { run } from '../harness/command.ts';
 import { unlessInstalled } from '../harness/needs.ts';
@@ -62,11 +63,21 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
       );
     };
 
+    describe('as every provider', () => {
+      let empty: PrimaryServer;
+      before(async () => {
+        empty = stack.use(await PrimaryServer.start(maker, { isEmpty: true }));
+      });
+      const open = async (): Promise<Rfc2136Provider> => connect(key, { places: [empty.place] });
+      providerContract(open);
+      conflictContract(open);
+    });
+
     const planned = async (provider: Rfc2136Provider, claims: readonly Claim[]): Promise<readonly NameChange[]> => {
       const wanted = desired(claims, { zones: [zone], filter: { include: [], exclude: [] }, registry }).zones.get(zone);
-      const content = await provider.read(zone, signal);
-      return planZone({ zone, wanted: wanted ?? new Map(), kept: new Set(), content, registry, policy: 'sync' })
-        .changes;
+      const { content } = await provider.read(zone, signal);
+      const kept = { resources: new Set<string>(), allImports: false };
+      return planZone({ zone, wanted: wanted ?? new Map(), kept, content, registry, policy: 'sync' }).changes;
     };
 
     const converge = async (provider: Rfc2136Provider, ...claims: readonly Claim[]): Promise<readonly Failure[]> =>

@@ -37,12 +37,15 @@ export const nextKey: Key = {
 export const keyFile = ({ name, algorithm, secret }: Key): string =>
   `key "${name}" {\n\talgorithm ${algorithm};\n\tsecret "${secret}";\n};\n`;
 
-/** The zone before anything is published. */
-const zoneText = `
+const apex = `
 $ORIGIN example.org.
 $TTL 300
-@    IN SOA ns hostmaster 1 7200 1800 86400 60
-@    IN NS  ns
+@    IN SOA ns.example.net. hostmaster 1 7200 1800 86400 60
+@    IN NS  ns.example.net.
+`;
+
+/** The records of the zone before anything is published. */
+const otherRecords = `
 ns   IN A   192.0.2.53
 www  IN A   192.0.2.80
 mail IN MX  10 www
@@ -54,6 +57,10 @@ export interface PrimaryOptions {
   readonly keys?: readonly Key[];
   /** The keys may only transfer the zone. */
   readonly isReadOnly?: boolean;
+  /** The port of BIND's statistics; 0: none. */
+  readonly statisticsPort?: number;
+  /** The zone has only its SOA and NS records. */
+  readonly isEmpty?: boolean;
 }
 
 /** A DNS server with the zone example.org, which can be stopped and started again. */
@@ -77,14 +84,18 @@ export class PrimaryServer implements AsyncDisposable {
 
   static async start(
     maker: Maker,
-    { keys = [key, nextKey], isReadOnly = false }: PrimaryOptions = {},
+    { keys = [key, nextKey], isReadOnly = false, statisticsPort = 0, isEmpty = false }: PrimaryOptions = {},
   ): Promise<PrimaryServer> {
     const folder = await mkdtemp(join(tmpdir(), 'fairlead-primary-'));
     const place = { address: '127.0.0.1', port: await freePort() };
-    const server = new PrimaryServer(maker, folder, { place, keys, isReadOnly });
-    await writeFile(join(folder, 'example.org.zone'), zoneText);
+    const server = new PrimaryServer(maker, folder, { place, keys, isReadOnly, statisticsPort, isEmpty });
+    await writeFile(join(folder, 'example.org.zone'), isEmpty ? apex : apex + otherRecords);
     await server.start();
     return server;
+  }
+
+  get pid(): number {
+    return this.#running?.pid ?? 0;
   }
 
   get log(): string {
@@ -130,6 +141,7 @@ export class PrimaryServer implements AsyncDisposable {
   }
 
   #bindConfig(keys: readonly Key[]): string {
+    const { isReadOnly, statisticsPort } = this.#options;
     const names = keys.map(({ name }) => `key ${name};`).join(' ');
     return `
       options {
@@ -138,10 +150,11 @@ export class PrimaryServer implements AsyncDisposable {
         minimal-responses yes; notify no;
       };
       controls {};
+      ${statisticsPort === 0 ? '' : `statistics-channels { inet 127.0.0.1 port ${statisticsPort} allow { 127.0.0.1; }; };`}
       ${keys.map(keyFile).join('\n')}
       zone "example.org" {
         type primary; file "example.org.zone"; allow-transfer { ${names} };
-        ${this.#options.isReadOnly ? '' : `update-policy { ${keys.map(({ name }) => `grant ${name} zonesub ANY;`).join(' ')} };`}
+        ${isReadOnly ? '' : `update-policy { ${keys.map(({ name }) => `grant ${name} zonesub ANY;`).join(' ')} };`}
       };`;
   }
 

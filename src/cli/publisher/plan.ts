@@ -1,11 +1,12 @@
 import { Informers } from '../../client/informers.ts';
 import { systemClock } from '../../client/clock.ts';
 import { setTimeout } from '../../machine/timers.ts';
-import { compare } from '../../publisher/compare.ts';
+import type { Name } from '../../dnswire/data.ts';
+import { Comparison } from '../../publisher/compare.ts';
 import type { PlanOptions } from '../../publisher/options.ts';
 import type { NameChange } from '../../publisher/plan/changes.ts';
-import type { ObjectRefusal } from '../../publisher/plan/desired.ts';
-import { desired } from '../../publisher/plan/desired.ts';
+import type { DesiredSet, ObjectRefusal } from '../../publisher/plan/desired.ts';
+import { DesiredIndex } from '../../publisher/plan/desired-index.ts';
 import type { RecordSet } from '../../publisher/plan/record-set.ts';
 import { Sources } from '../../publisher/sources.ts';
 import { FatalError } from '../errors.ts';
@@ -49,12 +50,15 @@ export async function printPlan(
       throw new FatalError(`cannot read the cluster: ${informers.unsynced().join('; ')}`, { cause: error });
     });
     const zones = await provider.zones(late.signal);
-    const wanted = desired(sources.claims(), { zones, filter: options.filter, registry: options.registry });
+    const index = new DesiredIndex({ zones, filter: options.filter, registry: options.registry });
+    index.update(sources.claimsOf(sources.keys()));
+    const kept = { resources: index.kept, allImports: !sources.hasImports };
     const rows: Row[] = [];
-    const conflicts: ObjectRefusal[] = [...wanted.refusals];
+    const conflicts: ObjectRefusal[] = [...index.refusals];
     for (const zone of zones) {
-      const input = { ...options, zone, wanted: wanted.zones.get(zone) ?? new Map(), kept: wanted.kept };
-      const { changes, refusals } = (await compare(provider, input, late.signal)).plan;
+      const wanted = index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>();
+      const comparison = new Comparison({ ...options, provider, zone });
+      const { changes, refusals } = (await comparison.run({ wanted, kept }, [], late.signal)).plan;
       rows.push(...changes.flatMap((change) => rowsOf(zone, change)));
       conflicts.push(...refusals);
     }

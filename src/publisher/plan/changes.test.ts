@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Claim } from './claim.ts';
-import type { Policy, ZonePlan } from './changes.ts';
-import { contentAfter, planZone } from './changes.ts';
+import type { Policy } from './changes.ts';
+import { contentAfter } from './changes.ts';
+import type { ZonePlan } from './zone-planner.ts';
 import { desired } from './desired.ts';
 import type { RecordSet, ZoneContent } from './record-set.ts';
 import { recordSet } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
 import type { DomainFilter } from './zones.ts';
-import { claim, lines, zoneOf } from './testing/objects.ts';
+import { claim, lines, planZone, zoneOf } from './testing/objects.ts';
 
 const plain: RegistryOptions = { ownerId: 'me', prefix: '', suffix: '', wildcardReplacement: '' };
 const zone = 'example.org';
@@ -27,6 +28,7 @@ interface Given {
   readonly current?: string;
   readonly policy?: Policy;
   readonly registry?: Partial<RegistryOptions>;
+  readonly allImports?: boolean;
 }
 
 function plan({
@@ -34,13 +36,14 @@ function plan({
   current = '',
   policy = 'sync',
   registry = {},
+  allImports = false,
 }: Given): ZonePlan & { readonly all: readonly string[] } {
   const options = { zones: [zone], filter: { include: [], exclude: [] }, registry: { ...plain, ...registry } };
   const wanted = desired(claims, options);
   const planned = planZone({
     zone,
     wanted: wanted.zones.get(zone) ?? new Map(),
-    kept: wanted.kept,
+    kept: { resources: wanted.kept, allImports },
     content: zoneOf(apex + '\n' + current),
     registry: options.registry,
     policy,
@@ -204,6 +207,12 @@ describe('changes of a zone', () => {
       claims: [claim([], { resource: 'serviceimport/default/shop', isKept: true })],
       current: `${shop}\n${own('a-shop.example.org')}`,
       want: [],
+    },
+    {
+      name: 'keeps what is published of all imports while they cannot be read',
+      allImports: true,
+      current: `${shop}\n${own('a-shop.example.org').replace('service/', 'serviceimport/')}\nx.example.org 60 A 192.0.2.1\n${own('a-x.example.org')}`,
+      want: ['- x.example.org 60 A 192.0.2.1', `- ${own('a-x.example.org')}`],
     },
     {
       name: 'deletes nothing under upsert-only',

@@ -1,4 +1,4 @@
-// Desired sets × the content of a zone × who owns it → changes.
+// Desired sets × the content of a zone × who owns it → the changes of a name.
 import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../dnswire/data.ts';
 import { parentOf } from '../../dnswire/name.ts';
@@ -33,32 +33,31 @@ export interface NameChange {
   readonly kind: 'create' | 'update' | 'delete';
 }
 
-/** The result of comparing a zone with what is to be in it. */
-export interface ZonePlan {
-  readonly changes: readonly NameChange[];
-  readonly refusals: readonly ObjectRefusal[];
-  /** Sets in the zone that this publisher owns, by type. */
-  readonly owned: ReadonlyMap<string, number>;
-  /** Sets that are to exist and belong to somebody else. */
-  readonly ownerMismatches: ReadonlyMap<string, number>;
-}
-
+/** What is known of a zone, and what is to be in it. */
 export interface ZoneInput {
   readonly zone: Name;
   readonly wanted: WantedSets;
-  /** Objects whose sets stay as they are. */
-  readonly kept: ReadonlySet<string>;
+  readonly kept: Kept;
   readonly content: ZoneContent;
   readonly registry: RegistryOptions;
   readonly policy: Policy;
 }
 
-/** Compares a zone with what is to be in it. */
-export function planZone(input: ZoneInput): ZonePlan {
-  const planner = new Planner(input);
-  for (const [name, sets] of input.wanted) planner.converge(name, sets);
-  for (const name of input.content.keys()) if (!input.wanted.has(name)) planner.converge(name, []);
-  return planner.plan();
+/** Objects as registry records name them, whose sets stay as they are. */
+export interface Kept {
+  readonly resources: ReadonlySet<string>;
+  /** All imports: they cannot be read now. */
+  readonly allImports: boolean;
+}
+
+/** What is to be done at one name. */
+export interface NamePlan {
+  readonly change?: NameChange;
+  readonly refusals: readonly ObjectRefusal[];
+  /** The types of the sets that this publisher owns. */
+  readonly owned: readonly string[];
+  /** The types of the sets that are to exist and belong to somebody else. */
+  readonly mismatched: readonly string[];
 }
 
 const isPublished = (type: string): type is PublishedType => publishedTypes.some((each) => each === type);
@@ -69,39 +68,26 @@ interface Registered {
   readonly ownerships: readonly Ownership[];
 }
 
-class Planner {
+/** Plans the names of a zone, each for itself. */
+export class NamePlanner {
   readonly #input: ZoneInput;
-  readonly #changes: NameChange[] = [];
-  readonly #refusals: ObjectRefusal[] = [];
-  /** Names that cannot be changed. What belongs to them stays as it is. */
-  readonly #refused = new Set<Name>();
-  readonly #owned = new Map<string, number>();
-  readonly #mismatches = new Map<string, number>();
 
   constructor(input: ZoneInput) {
     this.#input = input;
   }
 
-  plan(): ZonePlan {
-    return {
-      changes: this.#changes,
-      refusals: this.#refusals,
-      owned: this.#owned,
-      ownerMismatches: this.#mismatches,
-    };
-  }
-
-  /** Plans one name. */
-  converge(name: Name, wanted: readonly DesiredSet[]): void {
-    const current = this.#at(name);
-    const published = current.filter(({ type }) => isPublished(type));
-    if (wanted.length === 0 && published.length === 0) return;
+  plan(name: Name): NamePlan {
+    const wanted = this.#wantedAt(name);
+    const published = this.#at(name).filter(({ type }) => isPublished(type));
     const own = published.filter((set) => this.#isOwned(set));
-    for (const { type } of own) count(this.#owned, type);
-    if (wanted.length === 0 && !own.some((set) => !this.#isKept(set))) return;
-    if (wanted.some(({ set }) => this.#refused.has(set.hostname ?? ''))) return;
-    const problem = this.#problem(name, wanted, own);
-    if (problem !== undefined) return this.#refuse(name, wanted, problem);
+    const plan = { owned: own.map(({ type }) => type), refusals: [], mismatched: [] };
+    if (wanted.length === 0 && !own.some((set) => !this.#isKept(set))) return plan;
+    // What belongs to a host name stays as it is while the host name cannot be changed.
+    const hosts = new Set(wanted.flatMap(({ set }) => set.hostname ?? []));
+    if (hosts.values().some((host) => this.#problem(host, this.#wantedAt(host)) !== undefined)) return plan;
+    const problem = this.#problem(name, wanted);
+    if (problem !== undefined)
+      return { ...plan, ...refused(wanted, problem), mismatched: wanted.map(({ set }) => set.type) };
     const changes: SetChange[] = [];
     for (const type of publishedTypes) {
       const before = own.find((set) => set.type === type);
@@ -109,8 +95,8 @@ class Planner {
       const isReplaced = wanted.length > 0 && next === undefined && this.#isReplaced(type, wanted);
       changes.push(...this.#changeOf(before, next, isReplaced));
     }
-    const effective = changes.some(({ before, after }) => before !== after);
-    if (effective) this.#changes.push(this.#nameChange(name, wanted, changes));
+    const isEffective = changes.some(({ before, after }) => before !== after);
+    return isEffective ? { ...plan, change: this.#nameChange(name, wanted, changes) } : plan;
   }
 
   /** Whether a set must go because a name cannot be an alias and have other data. */
@@ -192,8 +178,9 @@ class Planner {
   }
 
   /** Why nothing can be changed at a name. */
-  #problem(name: Name, wanted: readonly DesiredSet[], own: readonly RecordSet[]): string | undefined {
+  #problem(name: Name, wanted: readonly DesiredSet[]): string | undefined {
     const current = this.#at(name);
+    const own = current.filter((set) => isPublished(set.type) && this.#isOwned(set));
     for (const { set } of wanted) {
       const same = current.find(({ type }) => type === set.type);
       if (same !== undefined && !own.includes(same)) return this.#notOwned(same);
@@ -239,11 +226,8 @@ class Planner {
     return undefined;
   }
 
-  #refuse(name: Name, wanted: readonly DesiredSet[], message: string): void {
-    this.#refused.add(name);
-    for (const { set } of wanted) count(this.#mismatches, set.type);
-    const resources = new Set(wanted.flatMap((each) => each.resources));
-    for (const resource of resources) this.#refusals.push({ reason: 'NotOwned', message, resource });
+  #wantedAt(name: Name): readonly DesiredSet[] {
+    return this.#input.wanted.get(name) ?? [];
   }
 
   #at(name: Name): readonly RecordSet[] {
@@ -266,7 +250,10 @@ class Planner {
   }
 
   #isKept(set: RecordSet): boolean {
-    return this.#registered(set)?.ownerships.some(({ resource }) => this.#input.kept.has(resource)) === true;
+    const { resources, allImports } = this.#input.kept;
+    const isKept = ({ resource }: Ownership): boolean =>
+      resources.has(resource) || (allImports && resource.startsWith('serviceimport/'));
+    return this.#registered(set)?.ownerships.some(isKept) === true;
   }
 
   #isOwned(set: RecordSet): boolean {
@@ -285,9 +272,18 @@ const isAsWanted = (before: RecordSet, { set, properties }: DesiredSet): boolean
   (set.ttl === 0 || before.ttl === set.ttl) &&
   (before.properties === undefined || isDeepStrictEqual(before.properties, properties));
 
-function count(counts: Map<string, number>, type: string): void {
-  counts.set(type, (counts.get(type) ?? 0) + 1);
-}
+/** The refusals of all objects that ask for sets. */
+const refused = (wanted: readonly DesiredSet[], message: string): Pick<NamePlan, 'refusals'> => ({
+  refusals: [...new Set(wanted.flatMap(({ resources }) => resources))].map((resource) => ({
+    reason: 'NotOwned',
+    message,
+    resource,
+  })),
+});
+
+/** The names whose sets changes touch. */
+export const touchedNames = (changes: readonly NameChange[]): ReadonlySet<Name> =>
+  new Set(changes.flatMap((each) => each.changes.flatMap(({ before, after }) => (after ?? before)?.name ?? [])));
 
 /** The content of a zone after changes. */
 export function contentAfter(content: ZoneContent, changes: readonly NameChange[]): ZoneContent {

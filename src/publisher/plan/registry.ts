@@ -2,6 +2,7 @@
 import type { Name } from '../../dnswire/data.ts';
 import { parseData } from '../../dnswire/text.ts';
 import type { RecordSet } from './record-set.ts';
+import { publishedTypes } from './record-set.ts';
 
 /** How the names of registry records are made: the options of ExternalDNS. */
 export interface RegistryOptions {
@@ -38,6 +39,36 @@ export function legacyRegistryName(name: Name, options: RegistryOptions): Name {
   const affix = (text: string): string => text.replaceAll(typePattern, '');
   const whole = `${affix(options.prefix)}${label}${affix(options.suffix)}`;
   return (rest === '' ? whole : `${whole}.${rest}`).toLowerCase();
+}
+
+/** The names with a set whose registry record may be at a name, in either format. */
+export function registeredNames(record: Name, options: RegistryOptions): readonly Name[] {
+  const { prefix, suffix, wildcardReplacement } = options;
+  const hasType = prefix.includes(typePattern) || suffix.includes(typePattern);
+  const names = new Set<Name>();
+  for (const kind of ['', ...publishedTypes.map((type) => type.toLowerCase())]) {
+    const of = (affix: string): string => affix.replaceAll(typePattern, kind).toLowerCase();
+    const before = hasType || kind === '' ? of(prefix) : `${of(prefix)}${kind}-`;
+    for (const name of withoutAffixes(record, before, of(suffix))) {
+      names.add(name);
+      if (wildcardReplacement !== '' && split(name)[0] === wildcardReplacement.toLowerCase())
+        names.add(name.replace(/^[^.]*/, '*'));
+    }
+  }
+  return [...names];
+}
+
+/** The names that a prefix of the whole and a suffix of the first label make a name of. */
+function withoutAffixes(text: Name, prefix: string, suffix: string): readonly Name[] {
+  if (!text.startsWith(prefix)) return [];
+  const rest = text.slice(prefix.length);
+  const [first] = split(rest);
+  // The first label may end with what the suffix begins with.
+  return Array.from({ length: first.length + 1 }, (_, index) => index).flatMap((index) => {
+    const end = index + suffix.length;
+    const isSuffix = index > 0 && rest.startsWith(suffix, index) && (end === rest.length || rest[end] === '.');
+    return isSuffix ? [`${rest.slice(0, index)}${rest.slice(end)}`] : [];
+  });
 }
 
 function split(name: Name): readonly [string, string] {

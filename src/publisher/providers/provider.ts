@@ -11,6 +11,13 @@ export interface Failure {
   readonly message: string;
 }
 
+/** What a provider read. */
+export interface ZoneReading {
+  readonly content: ZoneContent;
+  /** The names whose sets may differ from the last reading; undefined: any. */
+  readonly changed: ReadonlySet<Name> | undefined;
+}
+
 /** The most records of a zone that is read. */
 export const maxZoneRecords = 2_000_000;
 
@@ -22,7 +29,7 @@ export interface Provider extends AsyncDisposable {
   /** The zones that can be written to. */
   zones(signal: AbortSignal): Promise<readonly Name[]>;
   /** The current content of a zone. */
-  read(zone: Name, signal: AbortSignal): Promise<ZoneContent>;
+  read(zone: Name, signal: AbortSignal): Promise<ZoneReading>;
   /** Applies changes to the content that was read last. Returns those that failed; all others are applied. */
   apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]>;
   /** The sets as the provider would store them, where that differs. */

@@ -2,9 +2,12 @@ import type { Node } from '../../../api/kinds/core/node/schema.ts';
 import type { Service, ServiceSpec } from '../../../api/kinds/core/service/schema.ts';
 import type { Endpoint, EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
 import { parseData } from '../../../dnswire/text.ts';
+import type { ZoneInput } from '../changes.ts';
 import type { Claim } from '../claim.ts';
 import type { RecordSet, ZoneContent } from '../record-set.ts';
 import { recordSet } from '../record-set.ts';
+import type { ZonePlan } from '../zone-planner.ts';
+import { ZonePlanner } from '../zone-planner.ts';
 
 /** A load balancer at 192.0.2.1 for `shop.example.org`, with a port `http`. */
 export function service(
@@ -96,3 +99,7 @@ export const claim = (sets: readonly RecordSet[], rest: Partial<Claim> = {}): Cl
   ...rest,
   sets,
 });
+
+/** Compares a zone with what is to be in it, from scratch. */
+export const planZone = (input: ZoneInput): ZonePlan =>
+  new ZonePlanner().update(input, { wanted: [], content: undefined });

@@ -5,9 +5,9 @@ import { codeOf, messageOf } from '../../../api/error-message.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import { replaceFile } from '../../../machine/replace-file.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import { contentAfter } from '../../plan/changes.ts';
+import { contentAfter, touchedNames } from '../../plan/changes.ts';
 import type { ZoneContent } from '../../plan/record-set.ts';
-import type { Failure, Provider } from '../provider.ts';
+import type { Failure, Provider, ZoneReading } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import { parseZoneFile, printZoneFile } from './zone-file.ts';
 
@@ -26,6 +26,8 @@ const fileMode = 0o644;
 interface ReadFile {
   readonly text: string;
   readonly content: ZoneContent;
+  /** Names that were changed after it was read. */
+  readonly changed: ReadonlySet<Name>;
 }
 
 /** Writes one file for each zone. A file that does not exist yet is an empty zone. */
@@ -42,15 +44,18 @@ export class FileProvider implements Provider {
     return this.#options.zones;
   }
 
-  async read(zone: Name): Promise<ZoneContent> {
+  async read(zone: Name): Promise<ZoneReading> {
     const path = this.#pathOf(zone);
     const text = await readText(path);
     const known = this.#files.get(zone);
-    if (known?.text === text) return known.content;
+    if (known?.text === text) {
+      this.#files.set(zone, { ...known, changed: new Set() });
+      return known;
+    }
     try {
       const content = parseZoneFile(text);
-      this.#files.set(zone, { text, content });
-      return content;
+      this.#files.set(zone, { text, content, changed: new Set() });
+      return { content, changed: undefined };
     } catch (error) {
       throw new ProviderError(`zone file ${path}: ${messageOf(error)}`, { cause: error });
     }
@@ -69,7 +74,7 @@ export class FileProvider implements Provider {
     } catch (error) {
       throw new ProviderError(`zone file ${path} cannot be written: ${messageOf(error)}`, { cause: error });
     }
-    this.#files.set(zone, { text, content });
+    this.#files.set(zone, { text, content, changed: known.changed.union(touchedNames(changes)) });
     return [];
   }
 

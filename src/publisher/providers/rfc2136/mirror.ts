@@ -26,6 +26,8 @@ export class ZoneMirror {
   readonly #sets = new Map<Name, Map<number, MirroredSet>>();
   /** Name → its sets as the plan reads them; the same objects while they do not change. */
   readonly #content = new Map<Name, readonly RecordSet[]>();
+  /** Names that have changed since they were taken; undefined: any. */
+  #changed: Set<Name> | undefined;
 
   private constructor(soa: RawRecord) {
     this.#soa = soa;
@@ -61,6 +63,13 @@ export class ZoneMirror {
     return this.#content;
   }
 
+  /** The names that have changed since the last call; undefined: any. */
+  takeChanged(): ReadonlySet<Name> | undefined {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+
   #change(deleted: readonly RawRecord[], added: readonly RawRecord[]): void {
     const changed = new Set<Name>();
     for (const { owner, type, data } of deleted) {
@@ -75,7 +84,10 @@ export class ZoneMirror {
       const isKnown = known.some((each) => isEqual(each, data));
       this.#set(owner, type, { ttl, data: isKnown ? known : [...known, data] });
     }
-    for (const name of changed) this.#print(name);
+    for (const name of changed) {
+      this.#print(name);
+      this.#changed?.add(name);
+    }
   }
 
   #set(name: Name, type: number, set: MirroredSet): void {

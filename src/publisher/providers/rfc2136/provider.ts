@@ -4,8 +4,7 @@ import { rcodes } from '../../../dnswire/codes.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import type { TsigKey } from '../../../dnswire/tsig.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import type { ZoneContent } from '../../plan/record-set.ts';
-import type { Failure, Provider } from '../provider.ts';
+import type { Failure, Provider, ZoneReading } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import type { ServerAddress } from './connection.ts';
 import { ConnectionError } from './connection.ts';
@@ -45,13 +44,19 @@ export class Rfc2136Provider implements Provider {
     return this.#options.zones;
   }
 
+  async read(zone: Name, signal: AbortSignal): Promise<ZoneReading> {
+    const served = await this.#refresh(zone, signal);
+    return served.take();
+  }
+
   /** Reads a zone from the first server that serves it. */
-  async read(zone: Name, signal: AbortSignal): Promise<ZoneContent> {
+  async #refresh(zone: Name, signal: AbortSignal): Promise<ServedZone> {
     const errors: ProviderError[] = [];
     for (;;) {
       const { served } = this.#routes.get(zone) ?? this.#connect(zone);
       try {
-        return await served.read(signal);
+        await served.read(signal);
+        return served;
       } catch (error) {
         this.#leave(zone);
         if (signal.aborted || !isOfServer(error)) throw error;
@@ -76,7 +81,7 @@ export class Rfc2136Provider implements Provider {
         if (signal.aborted || left <= 1) throw error;
       }
       // What the last server has applied is unknown. If it was anything, the prerequisites do not hold any more.
-      await this.read(zone, signal);
+      await this.#refresh(zone, signal);
     }
   }
 

@@ -6,10 +6,9 @@ import { maxTsigBytes } from '../../../dnswire/tsig.ts';
 import { encodeUpdate } from '../../../dnswire/update.ts';
 import { maxMessageBytes, MessageWriter } from '../../../dnswire/writer.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import type { ZoneContent } from '../../plan/record-set.ts';
 import type { Problem } from '../batches.ts';
 import { sendBatches } from '../batches.ts';
-import type { Failure } from '../provider.ts';
+import type { Failure, ZoneReading } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import type { Server } from './exchange.ts';
 import { AnswerError } from './exchange.ts';
@@ -34,8 +33,14 @@ export class ServedZone {
     this.#key = key;
   }
 
+  /** What was read last. */
+  take(): ZoneReading {
+    if (this.#mirror === undefined) throw new Error('bug: the zone was not read');
+    return { content: this.#mirror.content, changed: this.#mirror.takeChanged() };
+  }
+
   /** Reads the zone: what has changed since the last time, or all of it. */
-  async read(signal: AbortSignal): Promise<ZoneContent> {
+  async read(signal: AbortSignal): Promise<void> {
     const base = this.#mirror;
     this.#mirror = undefined;
     let transfer = await this.#transfer(base, signal);
@@ -48,7 +53,6 @@ export class ServedZone {
         cause: error,
       });
     }
-    return this.#mirror.content;
   }
 
   /** Applies changes to what was read last, in messages that are as large as possible. */

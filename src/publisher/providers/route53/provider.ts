@@ -5,11 +5,10 @@ import type { Clock } from '../../../client/clock.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import { printName } from '../../../dnswire/name.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import { contentAfter } from '../../plan/changes.ts';
-import type { ZoneContent } from '../../plan/record-set.ts';
+import { contentAfter, touchedNames } from '../../plan/changes.ts';
 import type { Problem } from '../batches.ts';
 import { sendBatches } from '../batches.ts';
-import type { Failure, Provider } from '../provider.ts';
+import type { Failure, Provider, ZoneReading } from '../provider.ts';
 import { maxZoneRecords, ProviderError } from '../provider.ts';
 import type { Route53 } from './connect.ts';
 import type { HostedContent, PlannedChanges } from './record-sets.ts';
@@ -31,6 +30,8 @@ export interface Route53Options {
 
 interface KnownZone extends HostedContent {
   readonly readAt: number;
+  /** Names that were changed after it was read. */
+  readonly changed: ReadonlySet<Name>;
 }
 
 /** Writes to hosted zones. */
@@ -54,15 +55,18 @@ export class Route53Provider implements Provider {
     return [...ids.keys()];
   }
 
-  async read(zone: Name, signal: AbortSignal): Promise<ZoneContent> {
+  async read(zone: Name, signal: AbortSignal): Promise<ZoneReading> {
     const { clock, rereadMs } = this.#options;
     const last = this.#known.get(zone);
-    if (last !== undefined && clock.elapsed() - last.readAt < rereadMs) return last.content;
+    if (last !== undefined && clock.elapsed() - last.readAt < rereadMs) {
+      this.#known.set(zone, { ...last, changed: new Set() });
+      return last;
+    }
     const readAt = clock.elapsed();
     this.#known.delete(zone);
     const hosted = readHosted(await this.#sets(await this.#idOf(zone, signal), signal));
-    this.#known.set(zone, { ...hosted, readAt });
-    return hosted.content;
+    this.#known.set(zone, { ...hosted, readAt, changed: new Set() });
+    return { content: hosted.content, changed: undefined };
   }
 
   async apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]> {
@@ -79,8 +83,12 @@ export class Route53Provider implements Provider {
     if (failures.some(({ state }) => state === 'stale')) return failures;
     const failed = new Set(failures.map(({ change }) => change));
     const applied = changes.filter((change) => !failed.has(change));
-    const content = contentAfter(known.content, applied);
-    this.#known.set(zone, { content, raw: rawAfter(known.raw, applied), readAt: known.readAt });
+    this.#known.set(zone, {
+      content: contentAfter(known.content, applied),
+      raw: rawAfter(known.raw, applied),
+      readAt: known.readAt,
+      changed: known.changed.union(touchedNames(applied)),
+    });
     return failures;
   }
 

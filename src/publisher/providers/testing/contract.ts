@@ -1,10 +1,12 @@
 // What every provider must do: the tests run for each of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../../dnswire/data.ts';
-import { compare } from '../../compare.ts';
+import { Comparison } from '../../compare.ts';
 import type { NameChange } from '../../plan/changes.ts';
 import { desired } from '../../plan/desired.ts';
+import type { ZoneContent } from '../../plan/record-set.ts';
 import { claim, lines, zoneOf } from '../../plan/testing/objects.ts';
 import type { Failure, Provider } from '../provider.ts';
 
@@ -23,9 +25,9 @@ const wanted = (text: string): ReturnType<typeof desired> =>
 /** The changes that make a zone as it is to be. */
 export async function plan(provider: Provider, text: string): Promise<readonly NameChange[]> {
   const { zones, kept } = wanted(text);
-  const input = { zone, wanted: zones.get(zone) ?? new Map(), kept, registry, policy: 'sync' } as const;
-  const compared = await compare(provider, input, signal);
-  return compared.plan.changes;
+  const comparison = new Comparison({ provider, zone, registry, policy: 'sync' });
+  const input = { wanted: zones.get(zone) ?? new Map(), kept: { resources: kept, allImports: false } };
+  return (await comparison.run(input, [], signal)).plan.changes;
 }
 
 /** Makes a zone as it is to be. */
@@ -34,7 +36,7 @@ export const converge = async (provider: Provider, text: string): Promise<readon
 
 /** The published sets of the zone, without those of the registry. */
 export async function published(provider: Provider): Promise<readonly string[]> {
-  const content = await provider.read(zone, signal);
+  const { content } = await provider.read(zone, signal);
   return lines([...content.values()].flat().filter(({ type }) => ['A', 'AAAA', 'CNAME', 'SRV'].includes(type)));
 }
 
@@ -63,6 +65,25 @@ export function providerContract(open: () => Promise<Provider>): void {
     assert.deepEqual(await converge(restarted, ''), []);
     await using last = await open();
     assert.deepEqual(await published(last), []);
+  });
+
+  test('a reading names what has changed since the last one, by this provider or another', async () => {
+    await using provider = await open();
+    await using other = await open();
+    let last: ZoneContent = new Map((await provider.read(zone, signal)).content);
+    for (const [by, text] of [
+      [provider, first],
+      [other, 'one.example.org 30 A 192.0.2.4'],
+      [provider, first],
+      [other, ''],
+    ] as const) {
+      assert.deepEqual(await converge(by, text), []);
+      const { content, changed } = await provider.read(zone, signal);
+      for (const name of new Set([...last.keys(), ...content.keys()]))
+        if (!isDeepStrictEqual(last.get(name), content.get(name)))
+          assert.ok(changed?.has(name) ?? true, `${name} has changed`);
+      last = new Map(content);
+    }
   });
 
   test('changes many names at once', async () => {

@@ -6,12 +6,11 @@ import type { ApiRequest, ApiResponse, Transport } from '../../../client/transpo
 import type { Name } from '../../../dnswire/data.ts';
 import type { NameChange } from '../../plan/changes.ts';
 import type { WantedSets } from '../../plan/desired.ts';
-import type { ZoneContent } from '../../plan/record-set.ts';
 import type { DomainFilter } from '../../plan/zones.ts';
 import { passes, zoneOf } from '../../plan/zones.ts';
 import type { Problem } from '../batches.ts';
 import { sendBatches } from '../batches.ts';
-import type { Failure, Provider } from '../provider.ts';
+import type { Failure, Provider, ZoneReading } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import type { Endpoint, EndpointChanges } from './endpoint.ts';
 import { endpointOf, readDomainFilter, readEndpoints, setOf, zonesIn } from './endpoint.ts';
@@ -55,7 +54,7 @@ export class WebhookProvider implements Provider {
     return zones;
   }
 
-  async read(zone: Name, signal: AbortSignal): Promise<ZoneContent> {
+  async read(zone: Name, signal: AbortSignal): Promise<ZoneReading> {
     const zones = await this.zones(signal);
     const call = { method: 'GET', path: '/records' } as const;
     const endpoints = await this.#counted('records', async () => this.#endpointsOf(await this.#request(call, signal)));
@@ -73,7 +72,7 @@ export class WebhookProvider implements Provider {
     for (const key of identified) if (key.startsWith('TXT ')) known.delete(key);
     this.#endpoints.set(zone, known);
     const sets = [...known.values()].flatMap((endpoint) => setOf(endpoint) ?? []);
-    return Map.groupBy(sets, ({ name }) => name);
+    return { content: Map.groupBy(sets, ({ name }) => name), changed: undefined };
   }
 
   async adjust(wanted: WantedSets, signal: AbortSignal): Promise<WantedSets> {
