@@ -1,6 +1,6 @@
 // `npm run bench -- [NAME…] [--write]`: runs the named suites (see suites.ts), or all of them, and prints a table for each;
 // `--write` also writes them to docs/explanation/benchmarks.md. Peers are measured in the same run if they are installed: programs on
-// the PATH, or named by KUBE_APISERVER, ETCD, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS and KNOTD.
+// the PATH, or named by KUBE_APISERVER, ETCD, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, HAPROXY, COREDNS, KNOTD and EXTERNAL_DNS.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';

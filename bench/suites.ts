@@ -20,6 +20,8 @@ import { measurePackage, packageFigures } from './package.bench.ts';
 import type { Running } from './process.ts';
 import { measureProxy } from './proxy.bench.ts';
 import { median } from './quantile.ts';
+import { measurePublisher } from './publisher.bench.ts';
+import { externalDns, fairleadPublisher } from './publisher/programs.ts';
 import { measureRules } from './proxy/in-namespace.ts';
 import { measurePath } from './proxy/path.ts';
 import { comparison, figures, table } from './table.ts';
@@ -163,6 +165,17 @@ async function runMulticluster(progress: Progress): Promise<string> {
   ].join('\n\n');
 }
 
+async function runPublisher(progress: Progress): Promise<string> {
+  const peer = program('EXTERNAL_DNS', 'external-dns');
+  const [ours, theirs]: [Result[], Result[]] = [[], []];
+  const services = 5000;
+  ours.push(...(await measurePublisher(fairleadPublisher, { services, hasSrv: false }, progress)));
+  if (peer !== undefined)
+    theirs.push(...(await measurePublisher(externalDns(peer), { services, hasSrv: false }, progress)));
+  ours.push(...(await measurePublisher(fairleadPublisher, { services, hasSrv: true }, progress)));
+  return comparison(ours, peer === undefined ? undefined : theirs, 'ExternalDNS');
+}
+
 async function runProxy(progress: Progress): Promise<string> {
   if (process.getuid?.() !== 0) return `Rules need root to be measured.\n\n${await runRelays(progress)}`;
   const kubeProxy = program('KUBE_PROXY', 'kube-proxy');
@@ -224,5 +237,6 @@ export const suites: readonly Suite[] = [
   { name: 'loadbalancer', run: runLoadBalancers },
   { name: 'multicluster', run: runMulticluster },
   { name: 'proxy', run: runProxy },
+  { name: 'publisher', run: runPublisher },
   { name: 'package', run: runPackage },
 ];
