@@ -12,8 +12,10 @@ import { serverAddresses } from './machine.ts';
 import { openZones } from './records/open-zones.ts';
 
 export type { DnsOptions } from './options.ts';
+export { defaultDnsOptions } from './options.ts';
 export type { ExplainedAnswer } from './explain/explain.ts';
 export { printExplanation } from './explain/explain.ts';
+export { reverseName } from './records/addresses.ts';
 
 /** A question in the form that people write it. */
 export interface TextQuestion {

@@ -1,6 +1,7 @@
 // Computes the routes of a node and their reasons without applying them, for `fairlead proxy routes`.
 import type { Kind } from '../api/kind.ts';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
+import type { Node } from '../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
@@ -10,6 +11,7 @@ import type { ServiceImport } from '../api/kinds/multicluster/serviceimport/sche
 import type { ImportedService } from '../api/kinds/multicluster/supercluster/import.ts';
 import { importedServiceKind } from '../api/kinds/multicluster/supercluster/import.ts';
 import { serviceCidrKind } from '../api/kinds/networking/servicecidr/kind.ts';
+import type { ServiceCidr } from '../api/kinds/networking/servicecidr/schema.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import type { Client, Selection } from '../client/client.ts';
 import { keyOf } from '../client/key.ts';
@@ -31,6 +33,11 @@ import { RoutingTable } from './routes/table.ts';
 import type { Explanation } from './routes/why.ts';
 import { why } from './routes/why.ts';
 
+export type { ProxyOptions } from './options.ts';
+export { conflictProblems } from './routes/conflict.ts';
+export { reasonText, routeText, useText } from './routes/describe.ts';
+export { placeText } from './routes/route.ts';
+
 /** The routes of one Service or import. */
 export interface InspectedOwner {
   /** `Service shop/web`, `Import shop/web`. */
@@ -50,7 +57,7 @@ export interface InspectedRoute extends Route {
 export interface InspectOptions {
   readonly signal?: AbortSignal;
   /** Default: all namespaces. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The lowest port that the proxy may listen on; default: any. */
   readonly minPort?: number;
 }
@@ -76,7 +83,29 @@ export async function inspect(
     listAllNamespaces(client, [serviceImportKind, serviceImportAlphaKind], selection),
     listOf(client, [serviceCidrKind], { signal }),
   ]);
-  const nodeState = { node: nodes[0], machineAddresses: machineAddresses(), serviceCidrs, options };
+  const objects = { services, slices, node: nodes[0], imported, imports, serviceCidrs };
+  return inspectObjects({ ...objects, machineAddresses: machineAddresses() }, options, { namespace, minPort });
+}
+
+/** The objects that routes are made of. */
+export interface RoutedObjects {
+  readonly services: readonly Service[];
+  readonly slices: readonly EndpointSlice[];
+  readonly imported: readonly ImportedService[];
+  readonly imports: readonly ServiceImport[];
+  readonly serviceCidrs: readonly ServiceCidr[];
+  /** undefined: no Node in particular. */
+  readonly node: Node | undefined;
+  readonly machineAddresses: readonly string[];
+}
+
+/** Computes the routes of a proxy from objects. */
+export function inspectObjects(
+  { services, slices, imported, imports, serviceCidrs, node, machineAddresses: addresses }: RoutedObjects,
+  options: ProxyOptions,
+  { namespace, minPort = 1 }: Omit<InspectOptions, 'signal'> = {},
+): Inspection {
+  const nodeState = { node, machineAddresses: addresses, serviceCidrs, options };
   const rest = { node: thisNode(nodeState), options: routeOptionsOf(options) };
   const slicesByOwner = byOwner(slices);
   const table = new RoutingTable(nodeNetwork(nodeState));

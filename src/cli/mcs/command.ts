@@ -2,10 +2,10 @@ import type { Snapshot } from '../../multicluster/inspect.ts';
 import { takeSnapshot } from '../../multicluster/inspect.ts';
 import type { Action, Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { conflictPolicies, membersFlag, mergeFlags } from '../multicluster/part.ts';
+import { membersFlag, mergeFlags, mergeOptionsOf } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
-import { listOf, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
+import { oneOf, parseBoolean, parseDuration } from '../options/values.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
@@ -59,13 +59,8 @@ const reading = (
     const { settings, streams } = call;
     const set = await findSet(settings);
     if (set.source !== undefined) streams.err(`using ${set.source}\n`);
-    await using snapshot = await takeSnapshot(
-      set.entries,
-      {
-        seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
-        deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
-      },
-      (ids) => streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
+    await using snapshot = await takeSnapshot(set.entries, mergeOptionsOf(settings), (ids) =>
+      streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
     );
     const shown = await show(snapshot, call, set);
     streams.out(await rendered(settings, shown.value, () => shown.lines));

@@ -141,14 +141,19 @@ const load =
     return (context) => startMulticluster(context, options(context));
   };
 
+/** The settings of a merge. */
+export const mergeOptionsOf = (settings: Settings) => ({
+  seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
+  deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
+});
+
 function readOptions(settings: Settings, targets?: readonly string[]): Omit<MulticlusterOptions, 'members'> {
   const probeTimes = probeTimesOf(readFlag(settings, 'source-lease-duration', parseLease, defaultSourceLeaseMs));
   // Controllers with different targets may elect their leaders in the same cluster.
   const leaderElection = readElection(settings, [lease, ...(targets ?? [])].join('-'));
   if (leaderElection !== undefined) checkTakeover(probeTimes, leaderElection);
   return {
-    seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
-    deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
+    ...mergeOptionsOf(settings),
     setName: readFlag(settings, 'set-name', nonEmpty('a name'), 'fairlead'),
     windowMs: readFlag(settings, 'window', parseDuration, 100),
     probeTimes,
@@ -189,12 +194,12 @@ function parseLease(text: string): number {
 /** All clusters of `up` belong to one user, and the Pods of the demo have loopback addresses. */
 const anywhere = endpointRangesOf(['0.0.0.0/0', '::/0']);
 
-function inUpOptions(
-  { all = [], gates }: UpCluster,
-  options: Omit<MulticlusterOptions, 'members'>,
-  { peers, serving }: StartContext,
-): MulticlusterOptions {
-  const entries = all.map(({ name, superclusterCidrs = [] }): MemberEntry => ({
+/** The clusters of an `up` as members of a set. */
+export const entriesInUp = (
+  { all = [], gates }: Pick<UpCluster, 'all' | 'gates'>,
+  peers: StartContext['peers'],
+): readonly MemberEntry[] =>
+  all.map(({ name, superclusterCidrs = [] }) => ({
     id: name,
     connect() {
       const peer = peers?.get(name);
@@ -206,6 +211,13 @@ function inUpOptions(
     acceptsRelaxedNames: gates.enabled('RelaxedServiceNameValidation'),
     keepsSrvNames: gates.enabled('SRVServiceName'),
   }));
+
+function inUpOptions(
+  { all = [], gates }: UpCluster,
+  options: Omit<MulticlusterOptions, 'members'>,
+  { peers, serving }: StartContext,
+): MulticlusterOptions {
+  const entries = entriesInUp({ all, gates }, peers);
   // Only API servers of this process call it: their own certificate is valid for loopback.
   const webhook = serving && { listen: { host: '127.0.0.1', port: 0 }, certificate: async () => serving() };
   return {

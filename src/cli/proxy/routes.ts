@@ -2,7 +2,7 @@ import { lowestPort } from '../../machine/lowest-port.ts';
 import type { InspectedOwner, InspectedRoute, Inspection } from '../../proxy/inspect.ts';
 import { inspect } from '../../proxy/inspect.ts';
 import { conflictProblems } from '../../proxy/routes/conflict.ts';
-import type { Action, Route } from '../../proxy/routes/route.ts';
+import { reasonText, routeText, useText } from '../../proxy/routes/describe.ts';
 import { placeText } from '../../proxy/routes/route.ts';
 import type { EndpointReason } from '../../proxy/routes/why.ts';
 import { FatalError, UsageError } from '../errors.ts';
@@ -69,26 +69,6 @@ const routeRow = ({ unserved, ...route }: InspectedRoute): readonly string[] => 
   unserved === undefined ? routeText(route) : `not served: ${unserved}`,
 ];
 
-const routeText = (route: Route): string =>
-  `→ ${actionText(route.action)}${route.near === undefined ? '' : `; from this node → ${actionText(route.near.action)}`}` +
-  `${route.proxyProtocol === undefined ? '' : `; PROXY protocol ${route.proxyProtocol}`}` +
-  `${route.sources === undefined ? '' : `; only from ${route.sources.join(', ') || 'nowhere'}`}`;
-
-function actionText(action: Action): string {
-  switch (action.type) {
-    case 'forward':
-      return action.targets
-        .map(
-          (target) => `${placeText(target)}${target.stickySeconds === 0 ? '' : ` (sticky ${target.stickySeconds} s)`}`,
-        )
-        .join(', ');
-    case 'reject':
-      return 'rejected: no endpoints';
-    case 'drop':
-      return 'dropped';
-  }
-}
-
 const endpointRow = (endpoint: EndpointReason): readonly string[] => [
   useText(endpoint),
   `${placeText(endpoint)}/${endpoint.protocol}`,
@@ -96,19 +76,3 @@ const endpointRow = (endpoint: EndpointReason): readonly string[] => [
   endpoint.cluster === undefined ? '' : `cluster ${endpoint.cluster}`,
   reasonText(endpoint),
 ];
-
-function useText({ usedAt, usedNearAt, unusedAt }: EndpointReason): 'used' | 'partly' | 'not used' {
-  if (usedAt.length + usedNearAt.length === 0) return 'not used';
-  return usedNearAt.length + unusedAt.length === 0 ? 'used' : 'partly';
-}
-
-/** The reason, with the addresses at which an endpoint is used if it is not used at all of them. */
-function reasonText(endpoint: EndpointReason): string {
-  const { usedAt, usedNearAt, reason } = endpoint;
-  if (useText(endpoint) !== 'partly') return reason;
-  const places = [
-    ...(usedAt.length === 0 ? [] : [`at ${usedAt.join(', ')}`]),
-    ...(usedNearAt.length === 0 ? [] : [`from this node at ${usedNearAt.join(', ')}`]),
-  ];
-  return [...places, reason].join('; ');
-}

@@ -1,4 +1,5 @@
 // Plans that one member exports a service, or withdraws its export, given the current state of all members.
+import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
@@ -22,10 +23,17 @@ export interface PlanSource {
   readonly now: string;
 }
 
+export interface PlannedChange {
+  readonly verb: 'export' | 'unexport';
+  readonly member: Member;
+  /** The Service as it would be; default: as it is. */
+  readonly service?: Service | undefined;
+}
+
 /** Plans that `member` exports a service, or withdraws it; nothing is written. */
 export function planChange(
   key: Key,
-  { verb, member }: { readonly verb: 'export' | 'unexport'; readonly member: Member },
+  { verb, member, service }: PlannedChange,
   { merged, members, seedPolicy, rules, now }: PlanSource,
 ): ExportPlan {
   const { namespace = '', name } = nameFor(key);
@@ -35,7 +43,7 @@ export function planChange(
     { namespace, name },
     {
       cluster: member.id,
-      service: caches.services.get(key),
+      service: service ?? caches.services.get(key),
       slices: caches.slices.by('service', key),
       region: options.region,
       now,

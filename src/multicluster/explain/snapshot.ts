@@ -43,26 +43,24 @@ type Facts = ReadonlyMap<
 /** A read-only view of the clusters of a set, read as the controller reads them. */
 export class Snapshot implements AsyncDisposable {
   readonly members: readonly Member[];
-  readonly seedPolicy: SeedPolicy;
-  /** Id → why the controller does not accept this member. */
-  readonly rejected: ReadonlyMap<string, string>;
-  readonly #facts: Facts;
-  readonly #services: Services;
+  readonly #options: ControllerOptions;
+  #facts: Facts = new Map();
+  #rejected: ReadonlyMap<string, string> = new Map();
+  #services: Services;
 
-  constructor(members: readonly Member[], read: Facts, { seedPolicy, deniedNamespaces }: ControllerOptions) {
+  constructor(members: readonly Member[], options: ControllerOptions) {
     this.members = members;
-    this.seedPolicy = seedPolicy;
-    this.rejected = rejectedMembers(members, read);
-    this.#facts = read;
-    const accepted = members.filter(({ id }) => !this.rejected.has(id));
-    this.#services = new Services({
-      members: () => accepted,
-      seedPolicy,
-      deniedNamespaces,
-      hasOtherWriters: () => false,
-      clock: systemClock,
-      onDenials: () => undefined,
-    });
+    this.#options = options;
+    this.#services = this.#merge();
+  }
+
+  get seedPolicy(): SeedPolicy {
+    return this.#options.seedPolicy;
+  }
+
+  /** Id → why the controller does not accept this member. */
+  get rejected(): ReadonlyMap<string, string> {
+    return this.#rejected;
   }
 
   /** A sentence for each member that is rejected or cannot be read. */
@@ -72,7 +70,7 @@ export class Snapshot implements AsyncDisposable {
 
   /** Why a member is rejected or cannot be read; undefined: it is read. */
   problemOf(member: Member): string | undefined {
-    return this.rejected.get(member.id) ?? memberProblem(member);
+    return this.#rejected.get(member.id) ?? memberProblem(member);
   }
 
   /** Source → the state of its lease in a member; empty if the leases cannot be read. */
@@ -103,10 +101,24 @@ export class Snapshot implements AsyncDisposable {
       key,
       merged: this.merged(key),
       member,
-      unknown: ids(({ id, caches }) => this.rejected.has(id) || !caches.isSynced),
+      unknown: ids(({ id, caches }) => this.#rejected.has(id) || !caches.isSynced),
       lost: ids(({ probe }) => probe.state === 'lost'),
       silent: ids(({ probe }) => probe.state === 'silent'),
     });
+  }
+
+  /** Takes the snapshot again: reads leases and identities, and merges what the members hold now. */
+  async renew(): Promise<void> {
+    const ready = this.members.filter(({ isReady }) => isReady);
+    const facts = await Promise.all(
+      ready.map(async (member) => {
+        const [leases, problem] = await Promise.all([readLeases(member), readPropertyProblem(member)]);
+        return [member, { leases, propertyProblem: problem }] as const;
+      }),
+    );
+    this.#facts = new Map(facts);
+    this.#rejected = rejectedMembers(this.members, this.#facts);
+    this.#services = this.#merge();
   }
 
   member(id: string): Member | undefined {
@@ -120,6 +132,16 @@ export class Snapshot implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.members.map((member) => member[Symbol.asyncDispose]()));
+  }
+
+  #merge(): Services {
+    return new Services({
+      ...this.#options,
+      members: () => this.members.filter(({ id }) => !this.#rejected.has(id)),
+      hasOtherWriters: () => false,
+      clock: systemClock,
+      onDenials: () => undefined,
+    });
   }
 }
 
@@ -161,14 +183,9 @@ export async function takeSnapshot(
   } of members) {
     vips?.adopt([...caches.serviceImports.list(), ...caches.importedServices.list()]);
   }
-  const ready = members.filter(({ isReady }) => isReady);
-  const facts = await Promise.all(
-    ready.map(async (member) => {
-      const [leases, problem] = await Promise.all([readLeases(member), readPropertyProblem(member)]);
-      return [member, { leases, propertyProblem: problem }] as const;
-    }),
-  );
-  return new Snapshot(members, new Map(facts), options);
+  const snapshot = new Snapshot(members, options);
+  await snapshot.renew();
+  return snapshot;
 }
 
 /** Resolves when every member is read, does not answer for a lease duration, or makes no progress after its answer. */
