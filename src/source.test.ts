@@ -22,7 +22,13 @@ const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   controllers: { endpoints: [], endpointslice: [], garbage: [], mirroring: [] },
-  dashboard: { view: [], server: ['view'], page: ['view'], http: ['server', 'view'] },
+  dashboard: {
+    view: [],
+    server: ['view'],
+    page: ['view'],
+    answers: ['server', 'view'],
+    http: ['answers', 'server', 'view'],
+  },
   dns: {
     records: [],
     message: [],

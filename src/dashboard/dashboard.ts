@@ -1,5 +1,6 @@
 // The dashboard as a part: watches the clusters, and serves the page.
 import type { PartContext, RunningPart } from '../client/part.ts';
+import { ClusterSet } from './answers/cluster-set.ts';
 import { WebServer } from './http/web-server.ts';
 import { dashboardMetrics } from './metrics.ts';
 import type { DashboardOptions } from './options.ts';
@@ -12,7 +13,8 @@ export function startDashboard({ log, metrics }: PartContext, options: Dashboard
   let board: Board | undefined;
   const boardOf = (): Board => (board ??= new Board({ clusters: clients, log }));
   if (isEager) boardOf();
-  const web = new WebServer({ ...options, board: boardOf, log });
+  const set = new ClusterSet(clusters, options.set);
+  const web = new WebServer({ ...options, board: boardOf, set, log });
   dashboardMetrics(metrics, web);
   const ready = web.listen();
   ready.catch(() => undefined); // callers need not wait: the runner of the part reports it
@@ -24,6 +26,7 @@ export function startDashboard({ log, metrics }: PartContext, options: Dashboard
     problems: () => [],
     async [Symbol.asyncDispose]() {
       await web[Symbol.asyncDispose]();
+      await set[Symbol.asyncDispose]();
       await board?.[Symbol.asyncDispose]();
       for (const { client } of clients) client[Symbol.dispose]();
     },

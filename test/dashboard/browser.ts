@@ -1,4 +1,6 @@
 // Chromium, as people look at the dashboard with it.
+import axe from 'axe-core';
+import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 
@@ -48,3 +50,16 @@ export async function openPage(
   await page.goto(url);
   return { page, context, problems, [Symbol.asyncDispose]: () => context.close() };
 }
+
+/** Serious problems of accessibility, each with the first element at fault. */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html ?? ''}`);
+}
+
+/** By how many pixels the page is wider than the window. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

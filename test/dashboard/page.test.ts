@@ -9,7 +9,7 @@ import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
-import { openPage, startChromium, withoutChromium } from './browser.ts';
+import { accessibilityProblems, openPage, overflowOf, startChromium, withoutChromium } from './browser.ts';
 
 describe('the page of the dashboard', { skip: withoutChromium }, () => {
   const stack = new AsyncDisposableStack();
@@ -83,16 +83,61 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     assert.deepEqual(open.problems, []);
   });
 
-  test('fits a width of 360 pixels, in light and dark', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
+  /** Each page, with a text that is there when it is complete. */
+  const pages: readonly (readonly [path: string, text: RegExp])[] = [
+    ['overview', /Nothing needs attention/],
+    ['map', /14 Services and 2 imports/],
+    ['service/east/demo/shop', /4 of 4 endpoints are ready, from/],
+    ['service/east/demo/sip', /On each cloud/],
+    ['import/west/demo/shop', /4 of 4 endpoints receive connections/],
+    ['ask?q=shop.demo', /has A records, made by Service\/demo\/shop/],
+    ['ask?q=nothing.demo.svc.cluster.local', /Service "demo\/nothing" does not exist/],
+    ['plan', /Compare the load balancers/],
+    ['timeline', /Nothing has changed yet/],
+  ];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`every page fits a width of 360 pixels and is accessible, ${colorScheme}`, async () => {
       await using open = await openPage(browser, url, { width: 360, height: 740, colorScheme });
-      for (const name of ['Overview', 'Map']) {
-        await open.page.getByRole('link', { name }).click();
-        await open.page.getByRole('heading', { name: 'east' }).waitFor();
-        const overflow = await open.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        assert.equal(overflow, 0, `${name} is wider than the window`);
+      for (const [path, text] of pages) {
+        await open.page.goto(`${new URL(url).origin}/#/${path}`);
+        await open.page.getByText(text).first().waitFor();
+        assert.equal(await overflowOf(open.page), 0, `${path} is wider than the window`);
+        assert.deepEqual(await accessibilityProblems(open.page), [], path);
       }
+      assert.deepEqual(open.problems, []);
+    });
+  }
+
+  test('every page is accessible at 1280 pixels', async () => {
+    await using open = await openPage(browser, url);
+    for (const [path, text] of pages) {
+      await open.page.goto(`${new URL(url).origin}/#/${path}`);
+      await open.page.getByText(text).first().waitFor();
+      assert.deepEqual(await accessibilityProblems(open.page), [], path);
     }
+  });
+
+  test('is used with the keyboard alone', async () => {
+    await using open = await openPage(browser, url);
+    const { page } = open;
+    await page.getByText('Nothing needs attention.').waitFor();
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate('document.activeElement.textContent.trim()'), 'Skip to content');
+    await page.getByRole('link', { name: 'Map' }).focus();
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('link', { name: /^Service sip/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('sip');
+    const sip = page.getByRole('link', { name: /^Service sip in namespace demo of cluster east/ });
+    await page.getByText('2 Services and 0 imports').waitFor();
+    for (let presses = 0; presses < 30 && !(await sip.evaluate((link) => link.matches(':focus'))); presses++) {
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'demo/sip' }).waitFor();
   });
 
   test('explains how to sign in without the secret', async () => {

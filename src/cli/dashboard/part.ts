@@ -1,9 +1,13 @@
 import type { DashboardOptions } from '../../dashboard/options.ts';
 import { UsageError } from '../errors.ts';
+import { mergeFlags } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
-import { readFlag } from '../options/flags.ts';
+import { grouped, readFlag } from '../options/flags.ts';
 import { parseListenAddress } from '../options/values.ts';
-import type { LoadPart, Part } from '../part/part.ts';
+import { partCluster, runningStates } from '../part/cluster-access.ts';
+import type { LoadPart, Part, StartContext } from '../part/part.ts';
+import type { Sources } from './sources.ts';
+import { sourcesAlone, sourcesInUp } from './sources.ts';
 
 const defaultListen = { host: '127.0.0.1', port: 8080 };
 
@@ -14,6 +18,7 @@ const flags: readonly Flag[] = [
     description: 'address of the page',
     default: '127.0.0.1:8080, or the next free port',
   },
+  ...grouped('Plans of exports, as for `fairlead multicluster`', mergeFlags),
 ];
 
 /** `fairlead dashboard`: serves the map. */
@@ -27,9 +32,16 @@ export const part: Part = {
   flags,
   isForSeveral: true,
   isOneForAll: true,
-  alone: (settings) => load(listenOf(settings, nextFree), { portFlag: '--listen', isEager: true }),
-  inUp: ({ settings = new Map(), dashboardPorts = nextFree }) =>
-    load(listenOf(settings, dashboardPorts), { portFlag: '--port-base', isEager: false }),
+  alone: (settings) => async () => {
+    const listen = listenOf(settings, nextFree);
+    const states = await runningStates(partCluster(settings, process.env));
+    return load({ listen, portFlag: '--listen', isEager: true }, (peers) => sourcesAlone(peers, states, settings))();
+  },
+  inUp(cluster) {
+    const { settings = new Map(), dashboardPorts = nextFree } = cluster;
+    const options = { listen: listenOf(settings, dashboardPorts), portFlag: '--port-base', isEager: false };
+    return load(options, (peers) => sourcesInUp(cluster, peers));
+  },
 };
 
 /** 8080 and the ports after it. */
@@ -47,11 +59,11 @@ function parseLoopback(text: string) {
 }
 
 const load =
-  (listen: DashboardOptions['listen'], options: Pick<DashboardOptions, 'portFlag' | 'isEager'>): LoadPart =>
+  (
+    options: Omit<DashboardOptions, keyof Sources>,
+    sourcesOf: (peers: NonNullable<StartContext['peers']>) => Sources,
+  ): LoadPart =>
   async () => {
     const { startDashboard } = await import('../../dashboard/dashboard.ts');
-    return (context) => {
-      const clusters = Array.from(context.peers ?? [], ([name, peer]) => ({ name, ...peer }));
-      return startDashboard(context, { ...options, clusters, listen });
-    };
+    return (context) => startDashboard(context, { ...options, ...sourcesOf(context.peers ?? new Map()) });
   };

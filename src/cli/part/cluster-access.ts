@@ -8,7 +8,7 @@ import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped, readFlag, textOf } from '../options/flags.ts';
 import { nonEmpty } from '../options/values.ts';
-import type { ClusterState } from '../up/state.ts';
+import type { ClusterState, State } from '../up/state.ts';
 import { defaultDataDir, serverOf, stateOf } from '../up/stored-clusters.ts';
 
 /** The flags that select a cluster. */
@@ -77,12 +77,18 @@ export async function runningAt(
   { paths }: FoundCluster,
   server: string,
 ): Promise<{ readonly pid: number; readonly cluster: ClusterState } | undefined> {
-  for (const directory of new Set([...paths.map((path) => dirname(path)), defaultDataDir])) {
-    const state = await stateOf(directory);
-    const cluster = state?.clusters.find((each) => each.server === server);
-    if (state !== undefined && cluster !== undefined) return { pid: state.pid, cluster };
+  for (const { clusters, pid } of await runningStates({ paths })) {
+    const cluster = clusters.find((each) => each.server === server);
+    if (cluster !== undefined) return { pid, cluster };
   }
   return undefined;
+}
+
+/** What each `fairlead up` or server that wrote one of the kubeconfigs, or runs in this directory, reports. */
+export async function runningStates({ paths }: Pick<FoundCluster, 'paths'>): Promise<readonly State[]> {
+  const directories = new Set([...paths.map((path) => dirname(path)), defaultDataDir]);
+  const states = await Promise.all(Array.from(directories, (directory) => stateOf(directory)));
+  return states.filter((state) => state !== undefined);
 }
 
 /** The access of a part, which does not depend on the directory it is started in. */

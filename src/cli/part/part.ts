@@ -93,6 +93,8 @@ export interface UpCluster {
   readonly serviceCidrs: readonly string[];
   /** The part's section of the configuration file. */
   readonly settings?: Settings;
+  /** The sections of other parts in the configuration file. */
+  readonly sectionOf?: (part: string) => Settings;
   /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
   /** The ports of the dashboard, of which the first free one is used. */

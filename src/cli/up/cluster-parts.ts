@@ -36,7 +36,8 @@ export async function loadParts(
     if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
     return Promise.all(
       (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (each): Promise<LoadedPart> => {
-        const cluster: UpCluster = { ...each, all: clusters, gates, settings: settings.get(name) ?? new Map() };
+        const sectionOf = (part: string): Settings => settings.get(part) ?? new Map();
+        const cluster: UpCluster = { ...each, all: clusters, gates, settings: sectionOf(name), sectionOf };
         const flags = part.flagsInUp && Object.fromEntries(part.flagsInUp(cluster));
         return { name, cluster: each.name, start: await part.inUp(cluster)(), ...(flags && { flags }) };
       }),

@@ -14,7 +14,9 @@ import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
+import { ClusterSet } from '../answers/cluster-set.ts';
 import { Board } from '../server/board.ts';
+import { setOf, sourceOf } from '../testing/sources.ts';
 import type { Delta } from '../view/rows.ts';
 import { WebServer } from './web-server.ts';
 
@@ -40,8 +42,10 @@ describe('the web server of the dashboard', () => {
     client = connect();
     const clusters = [{ name: 'east', server: 'https://192.0.2.1', client: connect() }];
     const board = stack.use(new Board({ clusters, log, windowMs: 1 }));
+    const sources = [sourceOf('east', connect)];
+    const set = stack.use(new ClusterSet(sources, setOf(sources)));
     web = stack.use(
-      new WebServer({ board: () => board, log, listen: { host: '127.0.0.1', ports: [0] }, portFlag: '--listen' }),
+      new WebServer({ board: () => board, set, log, listen: { host: '127.0.0.1', ports: [0] }, portFlag: '--listen' }),
     );
     await web.listen();
     await board.feeds[0]?.synced;
@@ -153,7 +157,8 @@ test('takes the next port if one is in use, and names the last one that is', asy
   other.listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo; // it listens on a port
-  const options = { board: () => assert.fail('nobody looks'), log, portFlag: '--port-base' };
+  const set = stack.use(new ClusterSet([], setOf([])));
+  const options = { board: () => assert.fail('nobody looks'), set, log, portFlag: '--port-base' };
   const next = stack.use(new WebServer({ ...options, listen: { host: '127.0.0.1', ports: [port, 0] } }));
   await next.listen();
   assert.notEqual(next.port, port);

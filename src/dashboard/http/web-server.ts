@@ -6,10 +6,13 @@ import type { Logger } from 'pino';
 import { joinHostPort } from '../../api/addresses.ts';
 import { codeOf, messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
+import type { ClusterSet } from '../answers/cluster-set.ts';
+import { AnswerError } from '../answers/errors.ts';
 import type { Board } from '../server/board.ts';
 import { owner } from '../server/viewer.ts';
 import type { DashboardOptions } from '../options.ts';
-import { cookieOf, HttpError, secure, sendJson, sendText } from './answer.ts';
+import { cookieOf, readJson, secure, sendJson, sendText } from './answer.ts';
+import { DataAnswers } from './data.ts';
 import type { PageFile } from './page-files.ts';
 import { readPageFiles } from './page-files.ts';
 import { rejectionOf } from './request-guard.ts';
@@ -19,6 +22,7 @@ import { Streams } from './streams.ts';
 
 export interface WebOptions extends Pick<DashboardOptions, 'listen' | 'portFlag'> {
   readonly board: () => Board;
+  readonly set: ClusterSet;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -32,6 +36,8 @@ const limits = {
 } as const;
 
 const maxConnections = 512;
+/** Manifests are pasted by people. */
+const maxBodyBytes = 256 * 1024;
 const expireMs = 60_000;
 
 /** The web server of the dashboard. */
@@ -44,6 +50,7 @@ export class WebServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #secret = randomBytes(24).toString('base64url');
   readonly #expiry: NodeJS.Timeout;
+  readonly #data = new DataAnswers();
   #port = 0;
   #hosts: ReadonlySet<string> = new Set();
   #files: Promise<ReadonlyMap<string, PageFile>> | undefined;
@@ -110,10 +117,10 @@ export class WebServer implements AsyncDisposable {
     const rejection = rejectionOf({ method, headers, isForData: path.startsWith('/api/') }, this.#hosts);
     if (rejection !== undefined) return sendText(response, rejection.status, rejection.text);
     if (path.startsWith('/api/')) return this.#answerData(path, request, response);
-    if (method !== 'GET' && method !== 'HEAD') throw new HttpError(405, 'method not allowed');
+    if (method !== 'GET' && method !== 'HEAD') throw new AnswerError(405, 'method not allowed');
     if (path.startsWith('/enter/')) return this.#enter(path.slice('/enter/'.length), response);
     const file = (await (this.#files ??= readPageFiles())).get(path);
-    if (file === undefined) throw new HttpError(404, 'not found');
+    if (file === undefined) throw new AnswerError(404, 'not found');
     sendFile(file, request, response);
   }
 
@@ -121,7 +128,7 @@ export class WebServer implements AsyncDisposable {
   #enter(secret: string, response: ServerResponse): void {
     const [given, wanted] = [Buffer.from(secret), Buffer.from(this.#secret)];
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-      throw new HttpError(403, 'this address is of an earlier start: open the one that was printed last');
+      throw new AnswerError(403, 'this address is of an earlier start: open the one that was printed last');
     this.#signIn(response, this.sessions.add(owner));
     response.writeHead(303, { location: '/', 'cache-control': 'no-store' });
     response.end();
@@ -138,14 +145,32 @@ export class WebServer implements AsyncDisposable {
 
   async #answerData(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const session = this.#sessionOf(request);
-    switch (`${request.method ?? 'GET'} ${path}`) {
+    const what = `${request.method ?? 'GET'} ${path}`;
+    switch (what) {
       case 'GET /api/session':
         return sendJson(response, 200, { isSignedIn: session !== undefined });
       case 'GET /api/stream':
         return this.#openStream(session, response);
       default:
-        throw new HttpError(404, 'not found');
+        return this.#answerQuestion(what, session, request, response);
     }
+  }
+
+  async #answerQuestion(
+    what: string,
+    session: Session | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    if (session === undefined) throw new AnswerError(401, 'not signed in');
+    const { viewer } = session;
+    await viewer.review();
+    const { board, set } = this.#options;
+    const query = new URLSearchParams((request.url ?? '').split('?', 2)[1]);
+    const body = () => readJson(request, maxBodyBytes);
+    const answer = await this.#data.answer({ what, query, body }, { board: board(), set, viewer });
+    if (answer === undefined) throw new AnswerError(404, 'not found');
+    sendJson(response, 200, answer);
   }
 
   #sessionOf(request: IncomingMessage): Session | undefined {
@@ -154,14 +179,14 @@ export class WebServer implements AsyncDisposable {
   }
 
   #openStream(session: Session | undefined, response: ServerResponse): void {
-    if (session === undefined) throw new HttpError(401, 'not signed in');
-    if (!this.streams.hasRoom) throw new HttpError(503, 'too many pages are open: close some of them');
+    if (session === undefined) throw new AnswerError(401, 'not signed in');
+    if (!this.streams.hasRoom) throw new AnswerError(503, 'too many pages are open: close some of them');
     this.streams.open(session, response);
   }
 
   #fail(response: ServerResponse, error: unknown): void {
     if (response.headersSent) return void response.destroy();
-    const status = error instanceof HttpError ? error.status : 500;
+    const status = error instanceof AnswerError ? error.status : 500;
     if (status === 500) this.#options.log.warn({ err: error }, 'request failed');
     sendText(response, status, messageOf(error));
   }

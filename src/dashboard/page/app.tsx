@@ -3,12 +3,16 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChild } from 'preact';
 import type { Route } from '../view/route.ts';
 import { linkTo } from '../view/route.ts';
+import { AskPage } from './ask-page.tsx';
 import type { IconName } from './glyphs.tsx';
 import { Icon } from './glyphs.tsx';
 import { MapPage } from './map-page.tsx';
+import { ObjectPage } from './object-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
+import { PlanPage } from './plan-page.tsx';
 import type { Store } from './store.ts';
 import type { RowFeed, StreamState } from './stream.ts';
+import { TimelinePage } from './timeline-page.tsx';
 import type { Theme } from './theme.ts';
 
 export interface AppProps {
@@ -21,6 +25,9 @@ export interface AppProps {
 const pages: readonly (readonly [Route['page'] & IconName, string])[] = [
   ['overview', 'Overview'],
   ['map', 'Map'],
+  ['ask', 'Ask'],
+  ['plan', 'Plan'],
+  ['timeline', 'Timeline'],
 ];
 
 export function App(props: AppProps) {
@@ -77,12 +84,16 @@ function Content({ store, route }: AppProps): ComponentChild {
   switch (route.value.page) {
     case 'map':
       return <MapPage store={store} route={route.value} />;
-    case 'overview':
     case 'service':
     case 'import':
+      return <ObjectPage store={store} route={route.value} />;
     case 'ask':
+      return <AskPage store={store} route={route.value} />;
     case 'plan':
+      return <PlanPage store={store} />;
     case 'timeline':
+      return <TimelinePage store={store} />;
+    case 'overview':
       return <OverviewPage store={store} />;
   }
 }

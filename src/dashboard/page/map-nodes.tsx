@@ -15,18 +15,17 @@ const styleOf = ({ x, y, width, height }: Box) => ({
   height: `${height}px`,
 });
 
-/** What a screen reader says about a row. */
-function labelOf(row: ServiceRow | ImportRow): string {
-  const where = `${row.name} in namespace ${row.namespace} of cluster ${row.cluster}`;
-  const address = row.addresses.length === 0 ? '' : `, ${row.addresses.join(' and ')}`;
-  const findings = row.findings.map(({ level, text }) => `, ${level}: ${text}`).join('');
-  if (row.kind === 'import') {
-    return `Import ${where}${address}, from ${row.sources.map(({ cluster }) => cluster).join(' and ') || 'no cluster'}${findings}`;
-  }
-  const endpoints =
-    row.endpoints === undefined ? '' : `, ${row.endpoints.ready} of ${totalOf(row.endpoints)} endpoints ready`;
-  const shared = row.exported === undefined ? '' : `, export ${row.exported}`;
-  return `Service ${where}, ${row.type}${address}${endpoints}${shared}${findings}`;
+/** The name of a row, which screen readers read with its place. */
+function NodeName({ row: { kind, name, namespace, cluster } }: { readonly row: ServiceRow | ImportRow }) {
+  return (
+    <>
+      <span class="hidden">{kind === 'import' ? 'Import' : 'Service'}</span>
+      <span class="name">{name}</span>
+      <span class="hidden">
+        in namespace {namespace} of cluster {cluster},
+      </span>
+    </>
+  );
 }
 
 const totalOf = ({ ready, notReady, terminating }: EndpointCounts): number => ready + notReady + terminating;
@@ -36,14 +35,9 @@ export function NameNode({ node }: { readonly node: MapNode }) {
   const { row } = node;
   const health = healthOf(row);
   return (
-    <a
-      class={`node name-node ${row.kind} is-${health}`}
-      href={linkToRow(row.id)}
-      style={styleOf(node)}
-      aria-label={labelOf(row)}
-    >
-      {health === 'ok' ? <Icon name={iconOf(row)} /> : <StateGlyph state={health} label="" />}
-      <span class="name">{row.name}</span>
+    <a class={`node name-node ${row.kind} is-${health}`} href={linkToRow(row.id)} style={styleOf(node)}>
+      {health === 'ok' ? <Icon name={iconOf(row)} /> : <StateGlyph state={health} label={health} />}
+      <NodeName row={row} />
     </a>
   );
 }
@@ -61,15 +55,10 @@ export function CardNode({ node }: { readonly node: MapNode }) {
   const health = healthOf(row);
   const lines = cardLines(row);
   return (
-    <a
-      class={`node card-node ${row.kind} is-${health}`}
-      href={linkToRow(row.id)}
-      style={styleOf(node)}
-      aria-label={labelOf(row)}
-    >
+    <a class={`node card-node ${row.kind} is-${health}`} href={linkToRow(row.id)} style={styleOf(node)}>
       <span class="node-title">
-        <StateGlyph state={health} label="" />
-        <span class="name">{row.name}</span>
+        <StateGlyph state={health} label={health === 'ok' ? '' : health} />
+        <NodeName row={row} />
         <span class="type">{row.kind === 'import' ? 'import' : row.type}</span>
       </span>
       <span class="node-line mono">{addressLine(row)}</span>

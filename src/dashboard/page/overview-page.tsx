@@ -1,11 +1,12 @@
 // The clusters, and what needs attention first.
 import { useState } from 'preact/hooks';
 import type { AttentionItem, ClusterOverview, Overview } from '../view/overview.ts';
-import { linkToRow } from '../view/route.ts';
+import { linkTo, linkToRow } from '../view/route.ts';
 import type { Level } from '../view/rows.ts';
 import { countText } from '../view/text.ts';
 import { Icon, StateGlyph } from './glyphs.tsx';
-import type { Store } from './store.ts';
+import type { Store, TimelineEntry } from './store.ts';
+import { TimelineList } from './timeline-page.tsx';
 
 export function OverviewPage({ store }: { readonly store: Store }) {
   const overview = store.overview.value;
@@ -18,6 +19,7 @@ export function OverviewPage({ store }: { readonly store: Store }) {
         ))}
       </div>
       <Attention {...overview} />
+      <Recent entries={store.timeline.value.slice(0, 6)} />
     </div>
   );
 }
@@ -129,6 +131,18 @@ function Attention({ attention, findings }: Overview) {
           Show {Math.min(hidden, 200)} more of {hidden}
         </button>
       )}
+    </section>
+  );
+}
+
+function Recent({ entries }: { readonly entries: readonly TimelineEntry[] }) {
+  if (entries.length === 0) return null;
+  return (
+    <section aria-labelledby="recent">
+      <h2 id="recent" class="section-title">
+        <a href={linkTo({ page: 'timeline' })}>Changed since you opened this page</a>
+      </h2>
+      <TimelineList entries={entries} />
     </section>
   );
 }

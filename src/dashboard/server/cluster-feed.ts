@@ -153,12 +153,11 @@ export class ClusterFeed implements AsyncDisposable {
   serviceRow(key: string, rights: Rights): ServiceRow | undefined {
     const service = this.#services.get(key);
     if (service === undefined || !rights.services) return undefined;
-    const exports = [this.#seedExports.get(key), this.#exports.get(key)].filter((each) => each !== undefined);
     return serviceRow({
       cluster: this.cluster.name,
       service,
       slices: rights.endpointslices ? this.#slices.by('service', key) : undefined,
-      exports: rights.serviceexports ? exports : undefined,
+      exports: rights.serviceexports ? this.exportsOf(key) : undefined,
       warnings: rights.events ? this.eventsOf(key).filter(({ isWarning }) => isWarning) : undefined,
     });
   }
@@ -181,6 +180,52 @@ export class ClusterFeed implements AsyncDisposable {
 
   service(key: string): Service | undefined {
     return this.#services.get(key);
+  }
+
+  /** The exports of a Service, of both API groups. */
+  exportsOf(key: string) {
+    return [this.#exports.get(key), this.#seedExports.get(key)].filter((each) => each !== undefined);
+  }
+
+  /** The imports of a name, of both API groups. */
+  importsOf(key: string) {
+    return [this.#serviceImports.get(key), this.#imported.get(key)].filter((each) => each !== undefined);
+  }
+
+  /** Whether a namespace has a Service or an import. */
+  hasNamespace(namespace: string): boolean {
+    const isIn = ({ metadata }: ApiObject): boolean => metadata.namespace === namespace;
+    return (
+      this.#services.list().some(isIn) || this.#imported.list().some(isIn) || this.#serviceImports.list().some(isIn)
+    );
+  }
+
+  /** What has an address, as the namespace and the name of the Service or import, and in words. */
+  *holdersOf(
+    address: string,
+  ): Iterable<{ readonly kind: 'service' | 'import'; readonly key: string; readonly what: string }> {
+    for (const service of this.#services.list()) {
+      const { spec, status } = service;
+      const places = [
+        ['cluster IP', spec.clusterIPs ?? []],
+        ['external IP', spec.externalIPs ?? []],
+        ['load balancer', (status.loadBalancer.ingress ?? []).flatMap(({ ip }) => ip ?? [])],
+      ] as const;
+      for (const [what, addresses] of places) {
+        if (addresses.includes(address)) yield { kind: 'service', key: keyOf(service), what };
+      }
+    }
+    const imported = [
+      ...this.#imported.list().map((each) => [keyOf(each), each.spec?.ip] as const),
+      ...this.#serviceImports.list().flatMap((each) => (each.spec?.ips ?? []).map((ip) => [keyOf(each), ip] as const)),
+    ];
+    const keys = new Set(imported.filter(([, ip]) => ip === address).map(([key]) => key));
+    for (const key of keys) yield { kind: 'import', key, what: 'address' };
+    for (const slice of this.#slices.list()) {
+      const key = serviceKeyOf(slice);
+      const isIn = slice.endpoints?.some(({ addresses }) => addresses?.includes(address)) ?? false;
+      if (key !== undefined && isIn) yield { kind: 'service', key, what: 'endpoint' };
+    }
   }
 
   slicesOf(key: string, owner: 'service' | 'import'): readonly EndpointSlice[] {

@@ -1,0 +1,19 @@
+// Clusters for tests, with parts as they are configured by default.
+import type { Client } from '../../client/client.ts';
+import { defaultDnsOptions } from '../../dns/inspect.ts';
+import type { ClusterSetOptions, ClusterSource } from '../options.ts';
+
+/** A cluster whose API server is reached by `connect`. */
+export const sourceOf = (name: string, connect: () => Client): ClusterSource => ({
+  name,
+  server: 'https://192.0.2.1',
+  connect,
+  dns: defaultDnsOptions,
+  proxy: { nodeName: 'node', mode: 'nftables' },
+});
+
+/** The cluster set of these clusters. */
+export const setOf = (sources: readonly ClusterSource[]): ClusterSetOptions => ({
+  seedPolicy: 'Withdraw',
+  members: sources.map(({ name, connect }) => ({ id: name, connect })),
+});
