@@ -9,7 +9,7 @@ const readings = [
   { name: 'the root', bytes: '\0', want: { name: '', end: 1 } },
   { name: 'upper case is lowered', bytes: '\x03WwW\x01a\0', want: { name: 'www.a', end: 7 } },
   { name: 'a dot in a label is escaped', bytes: '\x03a.b\x01c\0', want: { name: 'a\\.b.c', end: 7 } },
-  { name: 'what does not print is escaped', bytes: '\x03 \xff\0\0', want: { name: '\\032\\255\\000', end: 5 } },
+  { name: 'escapes bytes that are not printable', bytes: '\x03 \xff\0\0', want: { name: '\\032\\255\\000', end: 5 } },
   { name: 'a pointer backwards', bytes: '\x01a\0\x01b\xc0\0', at: 3, want: { name: 'b.a', end: 7 } },
   { name: 'two pointers backwards', bytes: '\x01a\0\x01b\xc0\0\x01c\xc0\x03', at: 7, want: { name: 'c.b.a', end: 11 } },
   { name: 'a pointer to itself', bytes: '\xc0\0', want: undefined },

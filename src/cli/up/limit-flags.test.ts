@@ -35,7 +35,7 @@ test('writes no audit log without a path', () => {
   });
 });
 
-suite('what is refused', () => {
+suite('rejected values', () => {
   const table: readonly [flag: string, value: string, want: RegExp][] = [
     [
       'max-requests-inflight',

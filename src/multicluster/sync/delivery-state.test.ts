@@ -74,7 +74,7 @@ describe('the state of a service in a member', () => {
   });
 });
 
-describe('what an export reports about a member', () => {
+describe('the delivery that an export reports for a member', () => {
   const alive: DeliveryTarget = { cluster: 'west', isConcerned: true, connection: 'alive' };
   const source: DeliverySource = { namespace: 'shop', exporter: 'east', version: 0 };
   const refused: Delivery = { cluster: 'west', state: 'refused', hasAddress: false };

@@ -37,7 +37,7 @@ describe('warnings for an export', () => {
     readonly create: readonly string[];
   }[] = [
     {
-      name: 'ports, addresses and writes of a first export, and nothing when it is made',
+      name: 'a dry run of a first export: ports, addresses and writes; its creation: none',
       plan: planned(record('west')),
       dryRun: [
         'plan: imported with an address: http 80/TCP from west',
@@ -47,7 +47,7 @@ describe('warnings for an export', () => {
       create: [],
     },
     {
-      name: 'what is there already',
+      name: 'a dry run of another export: the merged service before and after',
       plan: planned(record('west', { day: 2 }), [east], []),
       dryRun: [
         'plan: imported with an address: http 80/TCP from east and west (now with an address: http 80/TCP from east)',
@@ -55,7 +55,7 @@ describe('warnings for an export', () => {
       create: [],
     },
     {
-      name: 'of conflicts, whether it is made or not',
+      name: 'conflicts, for a dry run and a creation',
       plan: planned(other, [east], []),
       dryRun: [
         'plan: ServiceImport with an address: http 80/TCP from east (as now)',
@@ -65,13 +65,13 @@ describe('warnings for an export', () => {
       create: [conflict],
     },
     {
-      name: 'that it exports nothing',
+      name: 'an invalid export, for a dry run and a creation',
       plan: planned(alias),
       dryRun: [`plan: nothing would be exported: ${cannot}`],
       create: [`nothing is exported: ${cannot}`],
     },
     {
-      name: 'in a dry run that its Service is missing',
+      name: 'a missing Service, for a dry run only',
       plan: planned(absent),
       dryRun: [
         'plan: nothing would be exported: there is no Service shop/web in cluster west: create it to complete the export',
@@ -79,7 +79,7 @@ describe('warnings for an export', () => {
       create: [],
     },
     {
-      name: 'where it would not be imported',
+      name: 'members that would not import it',
       plan: plan(web, { before: [], after: [east], members: [importer('away', new Set())] }),
       dryRun: [
         'plan: imported with an address: http 80/TCP from east',
