@@ -13,7 +13,7 @@ export interface CommandEntry {
 }
 
 const run = 'Clusters';
-const part = 'Parts, each against any Kubernetes';
+const part = 'Parts of a cluster, which also run alone in any Kubernetes';
 const manage = 'Inspect and manage';
 const other = 'Other';
 

@@ -131,7 +131,7 @@ describe('fairlead multicluster alone', () => {
       '--members',
       members,
     );
-    assert.match(why.out, /nothing is wrong with shop\/web in west/, why.err);
+    assert.match(why.out, /found no problem with shop\/web in west/, why.err);
     const list = await fairlead('mcs', 'list', '--members', members, '-o', 'json');
     const states = (JSON.parse(list.out) as { id: string; state: string }[]).map(({ id, state }) => [id, state]);
     assert.deepEqual(states, [
@@ -142,7 +142,7 @@ describe('fairlead multicluster alone', () => {
 
   test('mcs why without --from names the importing cluster', async () => {
     const why = await fairlead('mcs', 'why', 'shop/web', '--zone', 'clusterset', '--members', members);
-    assert.match(why.out, /^looking from cluster east; pass --from ID for another one$/m, why.err);
+    assert.match(why.out, /^checking cluster east; pass --from ID for another one$/m, why.err);
   });
 
   test('mcs status and list exit with 3 when a cluster cannot be read', async () => {

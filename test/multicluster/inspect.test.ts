@@ -153,7 +153,7 @@ test('why without a cluster examines the first cluster in which a step fails', a
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
     return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: () => undefined })).lines;
   };
-  assert.equal((await ask())[0], 'looking from cluster east; pass --from ID for another one');
+  assert.equal((await ask())[0], 'checking cluster east; pass --from ID for another one');
   assert.match((await ask('west'))[0] ?? '', /^ {2}ok +members /);
 });
 

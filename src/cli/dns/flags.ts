@@ -36,7 +36,7 @@ const zoneFlags = grouped('Zones and records', [
     name: 'reverse-zones',
     value: 'CIDR,…',
     description: 'ranges whose PTR queries are never forwarded',
-    default: 'unknown addresses are forwarded',
+    default: 'none: unknown addresses are forwarded',
   },
   {
     name: 'ttl',

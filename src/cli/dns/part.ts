@@ -107,7 +107,7 @@ const load =
       const dns = startDns(context, options, cluster);
       changes?.((settings) => {
         dns.reload(within(descriptorShare('alone'), dnsOptionsOf(settings))).catch((error: unknown) => {
-          context.log.error({ err: error }, 'reload failed, the previous configuration stays in use');
+          context.log.error({ err: error }, 'configuration not reloaded, the previous one stays in use');
         });
       });
       return dns;

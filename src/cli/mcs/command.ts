@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { membersFlag, mergeFlags, mergeOptionsOf } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
-import { oneOf, parseBoolean, parseDuration } from '../options/values.ts';
+import { parseBoolean, parseDuration } from '../options/values.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
@@ -44,25 +44,26 @@ const isWell: ExitCode = ({ isWell: isFine }) => (isFine ? 0 : 1);
 /** 3: a cluster of the set is unreadable or rejected. */
 const isReadable: ExitCode = (_, snapshot) => (snapshot.problems().length === 0 ? 0 : 3);
 
-/** An action that reads the clusters of the set and prints. */
+/** An action that checks its arguments, then reads the clusters of the set and prints. */
 const reading = (
   {
     flags = [],
     exitCode,
     ...action
   }: Omit<Action, 'run' | 'flags'> & { readonly flags?: readonly Flag[]; readonly exitCode: ExitCode },
-  show: (snapshot: Snapshot, call: Call, set: ClusterSet) => Shown | Promise<Shown>,
+  prepare: (call: Call) => (snapshot: Snapshot, set: ClusterSet) => Shown | Promise<Shown>,
 ): Action => ({
   ...action,
   flags: [...flags, ...readFlags],
   async run(call) {
     const { settings, streams } = call;
+    const show = prepare(call);
     const set = await findSet(settings);
     if (set.source !== undefined) streams.err(`using ${set.source}\n`);
     await using snapshot = await takeSnapshot(set.entries, mergeOptionsOf(settings), (ids) =>
       streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
     );
-    const shown = await show(snapshot, call, set);
+    const shown = await show(snapshot, set);
     streams.out(await rendered(settings, shown.value, () => shown.lines));
     return exitCode(shown, snapshot);
   },
@@ -157,7 +158,7 @@ export const command: Command = {
         examples: ['fairlead mcs list -o json'],
         exitCode: isReadable,
       },
-      list,
+      () => list,
     ),
     status: reading(
       {
@@ -168,7 +169,10 @@ export const command: Command = {
         examples: ['fairlead mcs status', 'fairlead mcs status shop/web'],
         exitCode: isReadable,
       },
-      (snapshot, { args: [key] }) => showStatus(snapshot, key === undefined ? undefined : keyOf(key)),
+      ({ args: [text] }) => {
+        const key = text === undefined ? undefined : keyOf(text);
+        return (snapshot) => showStatus(snapshot, key);
+      },
     ),
     plan: reading(
       {
@@ -180,11 +184,11 @@ export const command: Command = {
         flags: [{ name: 'cluster', value: 'ID', description: 'the exporting cluster (required)' }],
         exitCode: isWell,
       },
-      (snapshot, { args: [word = '', key = ''], settings }) => {
-        const verb = oneOf(verbs)(word);
+      ({ args: [word = '', text = ''], settings }) => {
+        const [verb, key] = [verbOf(word), keyOf(text)];
         const cluster = textOf(settings, 'cluster');
         if (cluster === undefined) throw new UsageError('no exporting cluster: pass --cluster ID');
-        return showPlan(snapshot, keyOf(key), { verb, cluster });
+        return (snapshot) => showPlan(snapshot, key, { verb, cluster });
       },
     ),
     explain: reading(
@@ -196,7 +200,10 @@ export const command: Command = {
         examples: ['fairlead mcs explain shop/web'],
         exitCode: isWell,
       },
-      (snapshot, { args: [key = ''] }) => showExplanation(snapshot, keyOf(key)),
+      ({ args: [text = ''] }) => {
+        const key = keyOf(text);
+        return (snapshot) => showExplanation(snapshot, key);
+      },
     ),
     why: reading(
       {
@@ -209,7 +216,7 @@ export const command: Command = {
           {
             name: 'from',
             value: 'ID',
-            description: 'the cluster to look from',
+            description: 'the importing cluster to check',
             default: 'the first one in which a step is broken',
           },
           {
@@ -228,13 +235,15 @@ export const command: Command = {
         ],
         exitCode: isWell,
       },
-      async (snapshot, { args: [key = ''], settings }, set) => {
+      ({ args: [text = ''], settings }) => {
+        const key = keyOf(text);
         const from = textOf(settings, 'from');
         const dns = textOf(settings, 'dns');
         if (dns !== undefined && from === undefined)
           throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
         const shape = (textOf(settings, 'zone') ?? 'supercluster') === 'supercluster' ? 'seed' : 'current';
-        return showWhy(snapshot, keyOf(key), { from, shape, dnsOf: (cluster) => dns ?? set.dnsOf(cluster) });
+        return (snapshot, set) =>
+          showWhy(snapshot, key, { from, shape, dnsOf: (cluster) => dns ?? set.dnsOf(cluster) });
       },
     ),
   },
@@ -247,6 +256,12 @@ function membersFileOf(settings: Settings): string {
       'no members file: pass --members FILE (the clusters of `fairlead up` are members without one)',
     );
   return members;
+}
+
+function verbOf(word: string): (typeof verbs)[number] {
+  const verb = verbs.find((each) => each === word);
+  if (verb === undefined) throw new UsageError(`expected export or unexport, found "${word}"`);
+  return verb;
 }
 
 function keyOf(text: string): string {

@@ -44,6 +44,7 @@ export async function followMembers(
       try {
         text = await stableText(readText, text);
         const next = text === undefined ? await readMembers(path) : parseMembers(text, path);
+        if (lastError !== '') log.warn({ file: path }, 'members file is valid again');
         lastError = '';
         if (JSON.stringify(next) === current) continue;
         current = JSON.stringify(next);
@@ -51,7 +52,7 @@ export async function followMembers(
         change(entriesOf(next, path));
       } catch (error) {
         if (messageOf(error) !== lastError)
-          log.error({ file: path, reason: messageOf(error) }, 'members not reloaded: the file is invalid');
+          log.error({ file: path, reason: messageOf(error) }, 'members not reloaded, the previous ones stay');
         lastError = messageOf(error);
       }
     }

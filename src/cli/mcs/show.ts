@@ -104,7 +104,7 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf
   );
   const reasons = walks.find(({ broken }) => broken !== undefined) ?? walks[0];
   if (reasons === undefined) throw new FatalError('the set has no members');
-  const chosen = from === undefined ? [`looking from cluster ${reasons.from}; pass --from ID for another one`] : [];
+  const chosen = from === undefined ? [`checking cluster ${reasons.from}; pass --from ID for another one`] : [];
   return {
     value: reasons,
     lines: [...chosen, ...whyText(reasons).split('\n')],

@@ -42,7 +42,7 @@ export function followConfigFile({ path, first, read, log, everyMs = 2000 }: Fol
       current = settings;
       log.info({ file: path }, 'configuration reloaded');
     } catch (error) {
-      log.error({ file: path, reason: messageOf(error) }, 'configuration not reloaded: the file is invalid');
+      log.error({ file: path, reason: messageOf(error) }, 'configuration not reloaded, the previous one stays in use');
     }
   };
   let reloading = reload();

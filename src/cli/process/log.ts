@@ -19,7 +19,13 @@ export interface LogOptions {
 
 export const logFlags = (level: LogLevel): readonly Flag[] =>
   grouped('Logging', [
-    { name: 'log-level', value: 'LEVEL', description: 'least level to log', choices: logLevels, default: level },
+    {
+      name: 'log-level',
+      value: 'LEVEL',
+      description: 'minimum level of messages to log',
+      choices: logLevels,
+      default: level,
+    },
     {
       name: 'log-format',
       value: 'FORMAT',

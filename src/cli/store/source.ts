@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { messageOf } from '../../api/error-message.ts';
 import { isStatusError } from '../../api/errors.ts';
+import { connectionReason } from '../../client/connection-error.ts';
 import { overHttps } from '../../client/https.ts';
 import { planClaims } from '../../server/allocate/claim-plan.ts';
 import { addressPrefix, portPrefix } from '../../server/allocate/claims.ts';
@@ -81,12 +81,14 @@ async function serverSource(settings: Settings): Promise<Source> {
       yield* transport.stream({ method: 'GET', path: backupPath, accept: '*/*' });
     } catch (error) {
       if (!isStatusError(error))
-        throw new FatalError(`cannot read from ${name}: ${messageOf(error)}`, { cause: error });
+        throw new FatalError(`cannot read from ${name}: ${connectionReason(error)}`, { cause: error });
       const advice: Readonly<Record<number, string>> = {
         403: ': a backup contains every Secret and needs the rights of cluster-admin',
         404: ': it does not serve backups; use a server of this release',
       };
-      throw new FatalError(`${name} refused the backup: ${messageOf(error)}${advice[error.status.code ?? 0] ?? ''}`);
+      throw new FatalError(
+        `${name} refused the backup: ${connectionReason(error)}${advice[error.status.code ?? 0] ?? ''}`,
+      );
     }
   }
   const dispose = async (): Promise<void> => transport[Symbol.dispose]();

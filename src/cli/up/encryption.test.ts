@@ -70,7 +70,7 @@ suite('--encryption-provider-config', () => {
     await until('the next one is read', () => seen.includes(third));
     assert.deepEqual(seen, [second, third]);
     assert.deepEqual(logged, [
-      'encryption configuration not reloaded: the file is invalid',
+      'encryption configuration not reloaded, the previous one stays in use',
       'encryption configuration reloaded',
     ]);
   });

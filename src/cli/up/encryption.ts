@@ -87,7 +87,7 @@ export function followEncryption(options: FollowEncryptionOptions): AsyncDisposa
     } catch (error) {
       log.error(
         { file: path, reason: fileErrorOf(error) },
-        'encryption configuration not reloaded: the file is invalid',
+        'encryption configuration not reloaded, the previous one stays in use',
       );
     }
   };

@@ -121,7 +121,7 @@ function balancerFindings({ spec, status }: Service): readonly Finding[] {
     return [{ level, reason: refused.reason, text: `load balancer: ${refused.message}` }];
   }
   if (hasIngress) return [];
-  const text = 'no load balancer serves it yet: is there one for its class, and a free address?';
+  const text = 'it has no load balancer yet: check that a controller handles its class and has a free address';
   return [{ level: 'warning', reason: 'LoadBalancerPending', text }];
 }
 

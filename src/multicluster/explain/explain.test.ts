@@ -29,10 +29,10 @@ describe('explain', () => {
         '  east   counts   since 2026-01-01T00:00:00Z',
         '  west   counts   since 2026-01-02T00:00:00Z',
         '  north  invalid  since 2026-01-01T00:00:00Z  there is no Service shop/web in cluster north: create it to complete the export',
-        '  ImportedService  withdrawn from all clusters until the conflict is solved',
+        '  ImportedService  withdrawn from all clusters until the conflict is resolved',
         '  ServiceImport    with an address: http 80/TCP from east',
         'conflict over spec.ports[http]',
-        '  a port of one name has one number and protocol in all clusters',
+        '  ports of one name must have the same number and protocol in all clusters',
         '    east  80/TCP    since 2026-01-01T00:00:00Z  came first',
         '    west  8080/TCP  since 2026-01-02T00:00:00Z',
         '  to fix it, in west: change port http to 80/TCP',
@@ -115,7 +115,7 @@ describe('plan', () => {
     assert.equal(planned.after.views.seed.state, 'withdrawn');
     assert.equal(planned.importers[0]?.writes.delete, 1);
     const text = planText(planned);
-    assert.match(text, /this would bring conflicts:\nconflict over spec.ports\[http\]/);
+    assert.match(text, /this would cause conflicts:\nconflict over spec.ports\[http\]/);
     assert.match(text, /→ {2}withdrawn from all clusters/);
   });
 
@@ -134,7 +134,7 @@ describe('plan', () => {
       members,
     });
     assert.deepEqual(planned.newConflicts, []);
-    assert.match(planText(planned), /this would end conflicts over spec.ports\[http\]/);
+    assert.match(planText(planned), /this would resolve conflicts over spec.ports\[http\]/);
     assert.equal(planned.after.views.seed.state, 'served');
   });
 });
@@ -171,7 +171,7 @@ describe('why', () => {
       name: 'finds nothing wrong',
       input: settledInput([east, west]),
       broken: undefined,
-      messages: /nothing is wrong with shop\/web in north/,
+      messages: /found no problem with shop\/web in north/,
     },
     {
       name: 'no cluster exports it',

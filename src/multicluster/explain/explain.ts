@@ -110,7 +110,7 @@ const isOverWithdrawnPort = ({ reason, shapes }: Conflict): boolean =>
 
 /** A view as one line. */
 export function viewText({ state, type, ports = [] }: ViewReport): string {
-  if (state === 'withdrawn') return 'withdrawn from all clusters until the conflict is solved';
+  if (state === 'withdrawn') return 'withdrawn from all clusters until the conflict is resolved';
   if (state === 'absent') return 'none';
   const list = ports.map(
     ({ name, port, clusters }) => `${name === '' ? '' : `${name} `}${port} from ${listText(clusters)}`,

@@ -192,9 +192,9 @@ export function planText(change: ExportPlan): string {
     textOf(change),
     ...columns(views, '  '),
     ...columns(rows, '  '),
-    ...(newConflicts.length > 0 ? ['this would bring conflicts:', ...newConflicts.flatMap(conflictLines)] : []),
+    ...(newConflicts.length > 0 ? ['this would cause conflicts:', ...newConflicts.flatMap(conflictLines)] : []),
     ...(solvedConflicts.length > 0
-      ? [`this would end conflicts over ${listText(solvedConflicts.map(({ field }) => field))}`]
+      ? [`this would resolve conflicts over ${listText(solvedConflicts.map(({ field }) => field))}`]
       : []),
   ].join('\n');
 }

@@ -103,7 +103,7 @@ export function whyText(reasons: Reasons): string {
   const rows = reasons.steps.map(({ step, state, message }) => [state === 'unknown' ? '?' : state, step, message]);
   const end =
     reasons.broken === undefined
-      ? `nothing is wrong with ${textOf(reasons)} in ${reasons.from} that can be seen from here`
+      ? `found no problem with ${textOf(reasons)} in ${reasons.from}`
       : `${textOf(reasons)} is missing in ${reasons.from} because of step "${reasons.broken}"`;
   return [...columns(rows, '  '), end].join('\n');
 }

@@ -293,7 +293,7 @@ describe('conflicts', () => {
     assert.deepEqual(conflict, {
       field: 'spec.ports[http]',
       reason: 'PortConflict',
-      rule: 'a port of one name has one number and protocol in all clusters',
+      rule: 'ports of one name must have the same number and protocol in all clusters',
       values: [
         { cluster: 'east', value: '80/TCP', since: '2026-01-01T00:00:00Z' },
         { cluster: 'north', value: '8080/TCP', since: '2026-01-02T00:00:00Z' },

@@ -87,7 +87,7 @@ function numberConflict(components: readonly Component[], name: string): readonl
   return fieldConflict(components, {
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
-    rule: 'a port of one name has one number and protocol in all clusters',
+    rule: 'ports of one name must have the same number and protocol in all clusters',
     shapes: ['seed', 'current'],
     valueOf,
     counts: (value) => value !== undefined,
@@ -100,7 +100,7 @@ function nameConflict(components: readonly Component[], number: string): readonl
   return fieldConflict(components, {
     field: `spec.ports[${number}].name`,
     reason: 'PortConflict',
-    rule: 'a number and protocol has one name in all clusters',
+    rule: 'a port number and protocol must have the same name in all clusters',
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.find((port) => numberOf(port) === number)?.name,
     counts: (value) => value !== undefined,
@@ -116,7 +116,7 @@ function unnamedConflict(components: readonly Component[], names: readonly strin
   return fieldConflict(components, {
     field: 'spec.ports',
     reason: 'PortConflict',
-    rule: 'each port has a name as soon as the clusters have several ports together',
+    rule: 'ports must have names if the clusters have more than one port together',
     shapes: ['seed', 'current'],
     valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
     counts: (value) => value !== '',
@@ -139,7 +139,7 @@ function absenceConflict(components: readonly Component[], name: string): readon
   return fieldConflict(components, {
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
-    rule: 'every cluster has the same ports; a port leads only to the clusters that have it',
+    rule: 'all clusters should have the same ports; a port leads only to the clusters that have it',
     shapes: ['current'],
     valueOf: (component) => (valueOf(component) === undefined ? undefined : present),
     prefersDefined: true,
@@ -156,7 +156,7 @@ function detailConflict(
   return fieldConflict(having, {
     field: `spec.ports[${nameText(name)}].${detail}`,
     reason: 'PortConflict',
-    rule: `a port has one ${detail} in all clusters`,
+    rule: `a port must have the same ${detail} in all clusters`,
     shapes: ['current'],
     valueOf: (component) => portNamed(component, name)?.[detail],
     fixText: (value) =>

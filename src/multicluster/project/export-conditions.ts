@@ -101,7 +101,7 @@ function initialized(deliveries: readonly Delivery[]): PlannedCondition {
 function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Exported';
   if (views.seed === undefined) {
-    const message = 'the service is withdrawn from all clusters until the conflict is solved; see condition Conflict';
+    const message = 'the service is withdrawn from all clusters until the conflict is resolved; see condition Conflict';
     return { type, status: 'False', reason: 'Conflict', message };
   }
   if (quarantined.includes(cluster)) {

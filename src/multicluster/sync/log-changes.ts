@@ -24,7 +24,7 @@ export function logChanges(
   if (isSilent && !wasSilent) log.warn(failure, 'requests to the cluster fail, retrying');
   if (now.state === 'lost' && before.state === 'silent') log.error(failure, 'cluster is lost, its leases expire');
   if (now.state === 'alive' && wasSilent) log.warn({ cluster: id }, 'requests to the cluster succeed again');
-  if (now.isSlow !== before.isSlow) {
+  if (now.isSlow !== before.isSlow && now.state === 'alive') {
     const text = now.isSlow ? 'cluster answers slowly' : 'cluster no longer answers slowly';
     log.warn({ cluster: id, latencyMs: Math.round(probe.latencyMs) }, text);
   }

@@ -23,7 +23,7 @@ export function dryRunWarnings(plan: ExportPlan, cluster: string): readonly stri
     ...(left > 0 ? [`plan: and ${left} more clusters: fairlead mcs plan shows all`] : []),
     ...conflictLines(plan),
     ...(plan.solvedConflicts.length > 0
-      ? [`plan: conflicts over ${listText(plan.solvedConflicts.map(({ field }) => field))} would end`]
+      ? [`plan: conflicts over ${listText(plan.solvedConflicts.map(({ field }) => field))} would be resolved`]
       : []),
   ];
 }

@@ -23,7 +23,7 @@ const planned = (added: ClusterExport, before: readonly ClusterExport[] = [], id
 const east = record('east');
 const other = record('west', { day: 2, spec: { ports: [{ ...http, port: 8080 }] } });
 const conflict =
-  'conflict over spec.ports[http]: 80/TCP in east, 8080/TCP in west (a port of one name has one number and protocol in all clusters); east came first; to fix it, in west: change port http to 80/TCP';
+  'conflict over spec.ports[http]: 80/TCP in east, 8080/TCP in west (ports of one name must have the same number and protocol in all clusters); east came first; to fix it, in west: change port http to 80/TCP';
 
 describe('warnings for an export', () => {
   const alias = record('west', { service: service({ type: 'ExternalName', externalName: 'example.org' }) });
@@ -59,7 +59,7 @@ describe('warnings for an export', () => {
       plan: planned(other, [east], []),
       dryRun: [
         'plan: ServiceImport with an address: http 80/TCP from east (as now)',
-        'plan: ImportedService withdrawn from all clusters until the conflict is solved',
+        'plan: ImportedService withdrawn from all clusters until the conflict is resolved',
         conflict,
       ],
       create: [conflict],

@@ -16,8 +16,8 @@ export function listenProblem(route: Route, error: unknown, serviceRanges: reado
 
 /** Why some addresses and ports of an owner have no listener. */
 export const limitProblem = (owner: string, listeners: number): string =>
-  `${owner} is not served at all of its addresses and ports: \`ulimit -n\` leaves ${listeners} listeners for all Services, ` +
-  'and its namespace has its share of them; raise the limit, or use nftables';
+  `${owner} is not served at all of its addresses and ports: \`ulimit -n\` leaves ${listeners} listeners, ` +
+  'which all namespaces share: raise the limit, or use nftables';
 
 function rangeOf(address: string, ranges: readonly string[]): string | undefined {
   const parsed = parseAddress(address);
@@ -39,7 +39,7 @@ function reasonOf(code: string, address: string, error: unknown): string {
         'sysctl net.ipv4.ip_unprivileged_port_start=0'
       );
     case 'EADDRNOTAVAIL':
-      return `this machine does not have it: let the kernel take it for its own with ${localRouteCommand(address)}, or use nftables`;
+      return `no interface has the address: route it to this machine with ${localRouteCommand(address)}, or use nftables`;
     default:
       return code === '' ? String(error) : code;
   }

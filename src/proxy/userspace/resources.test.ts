@@ -80,7 +80,7 @@ for (const { engine, skip, open } of engines) {
       await running.set(route('192.0.2.77', forward(target({ address: '127.0.0.1', port: 9 }))));
       assert.match(
         running.problems[0] ?? '',
-        /this machine does not have it.*ip route add local 192\.0\.2\.77 dev lo`, or/,
+        /no interface has the address.*ip route add local 192\.0\.2\.77 dev lo`, or/,
       );
       await running.set(route('2001:db8::77', forward(target({ address: '::1', port: 9 }))));
       assert.match(running.problems[0] ?? '', /ip -6 route add local 2001:db8::77 dev lo` and `sysctl net\.ipv6/);

@@ -133,7 +133,10 @@ function nameProblem({ name, type }: RecordSet, zone: Name, registry: RegistryOp
   }
   const tooLong = [name, txt].find((each) => !isEncodable(each));
   if (tooLong === undefined) return undefined;
-  return { reason: 'InvalidHostname', message: `${tooLong} has a label over 63 characters, or over 253 in all` };
+  return {
+    reason: 'InvalidHostname',
+    message: `${tooLong} is longer than 253 characters, or has a label longer than 63`,
+  };
 }
 
 /** Joins a set with those of claims before it. */

@@ -89,7 +89,11 @@ describe('a backup', () => {
   });
 
   const refused: readonly (readonly [name: string, change: (lines: string[]) => string[], message: RegExp])[] = [
-    ['a line is missing', (lines) => lines.toSpliced(2, 1), /it has 3 records, and its last line says 4: use another/],
+    [
+      'a line is missing',
+      (lines) => lines.toSpliced(2, 1),
+      /it has 3 records, and its last line counts 4: use another/,
+    ],
     ['a line is repeated', (lines) => lines.toSpliced(2, 0, lines[2] ?? ''), /line 4 is out of order/],
     ['lines follow its end', (lines) => [...lines, lines[1] ?? ''], /there are lines after its end/],
     ['a record has no value', (lines) => lines.toSpliced(1, 1, '["/registry/0",2,2]'), /line 2 is not a record/],

@@ -142,7 +142,7 @@ export class BackupDecoder {
   #checkTrailer(value: unknown): void {
     const { records, sha256 } = (value ?? {}) as Partial<Trailer>;
     if (records !== this.#records) {
-      throw this.#damaged(`it has ${this.#records} records, and its last line says ${String(records)}`);
+      throw this.#damaged(`it has ${this.#records} records, and its last line counts ${String(records)}`);
     }
     if (sha256 !== this.#hash.digest('hex')) throw this.#damaged('its checksum is wrong');
     this.#isComplete = true;

@@ -83,13 +83,11 @@ export class AwsProvider implements LoadBalancerProvider {
   }
 
   async list(signal: AbortSignal): Promise<readonly ServiceIdentity[]> {
-    return this.#wrapped('looking for load balancers', () => owners(this.#session(signal), this.#options.cluster));
+    return this.#wrapped('listing load balancers', () => owners(this.#session(signal), this.#options.cluster));
   }
 
   #describe(service: Service, signal: AbortSignal): Promise<Found> {
-    return this.#wrapped('looking for the load balancer', () =>
-      describe(this.#session(signal), this.#ownerOf(service)),
-    );
+    return this.#wrapped('finding the load balancer', () => describe(this.#session(signal), this.#ownerOf(service)));
   }
 
   /** `wanted` is undefined if the plan is a refusal. */

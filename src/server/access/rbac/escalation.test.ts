@@ -302,7 +302,7 @@ describe('privilege escalation', () => {
       },
       status: 403,
       message:
-        'roles.rbac.authorization.k8s.io "huge" is forbidden: 1000000 permissions are too many to check, the most is 20000: split the role',
+        'roles.rbac.authorization.k8s.io "huge" is forbidden: 1000000 permissions are too many to check, the limit is 20000: split the role',
     },
     {
       name: 'binding held permissions',

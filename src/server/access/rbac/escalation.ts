@@ -119,7 +119,7 @@ function checkHeld(write: GuardedWrite, wanted: readonly PolicyRule[]): void {
   const { context, request, user } = write;
   const count = countPermissions(wanted);
   if (count > maxPermissions) {
-    throw refused(write, `${count} permissions are too many to check, the most is ${maxPermissions}: split the role`);
+    throw refused(write, `${count} permissions are too many to check, the limit is ${maxPermissions}: split the role`);
   }
   const { rules, missing: unresolved } = context.access.policy.rulesFor(user, request.namespace);
   if (count * rules.length > maxChecks) {
