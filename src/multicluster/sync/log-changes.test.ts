@@ -48,6 +48,7 @@ const cases: readonly (readonly [before: Partial<Observed>, now: Partial<Observe
   [{ state: 'silent' }, {}, ['warn requests to the cluster succeed again']],
   [{ state: 'lost' }, {}, ['warn requests to the cluster succeed again']],
   [{}, { isSlow: true }, ['warn cluster answers slowly']],
+  [{ isSlow: true }, { state: 'silent' }, [failing]],
   [{ isSlow: true }, {}, ['warn cluster no longer answers slowly']],
   [{}, { isSkewed: true }, ['warn cluster clock differs from the local clock']],
   [{ isSkewed: true }, {}, ['warn cluster clock no longer differs']],
