@@ -28,7 +28,7 @@ export const part: Part = {
     'Serve the map: a live page of clusters, Services and the connections between them. It reads any Kubernetes and writes nothing. ' +
     'Open the printed address: it contains a secret that signs your browser in.',
   examples: ['fairlead dashboard --kubeconfig prod.kubeconfig', 'fairlead dashboard --context eu --context us'],
-  health: 10_361,
+  health: 10_363,
   flags,
   isForSeveral: true,
   isOneForAll: true,

@@ -8,7 +8,7 @@ import type { MemberEntry } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import { textOf } from '../options/flags.ts';
-import { findCluster } from '../part/cluster-access.ts';
+import { contextsText, findCluster } from '../part/cluster-access.ts';
 import { defaultRanges } from '../up/ranges.ts';
 import { stateOf } from '../up/stored-clusters.ts';
 import { clientOf, entriesOf } from './entries.ts';
@@ -57,7 +57,7 @@ async function setOfContexts(settings: Settings): Promise<ClusterSet> {
   });
   return {
     entries,
-    source: `${contexts.length === 1 ? 'the context' : 'the contexts'} ${contexts.join(', ')} of ${source}`,
+    source: contextsText(contexts, source),
     dnsOf(cluster) {
       const dns = clusters.find(({ name }) => name === cluster)?.dns;
       return dns && `${dns.address}:${dns.port}`;

@@ -33,6 +33,10 @@ export interface FoundCluster {
   readonly isOfUp?: true;
 }
 
+/** The contexts that a command reads, and where they were found. */
+export const contextsText = (contexts: readonly string[], source: string): string =>
+  `${contexts.length === 1 ? 'the context' : 'the contexts'} ${contexts.join(', ')} of ${source}`;
+
 /** What a Pod finds when its service account is mounted. */
 const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 

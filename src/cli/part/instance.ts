@@ -13,6 +13,7 @@ export interface InstanceOptions {
   /** The name of the part. */
   readonly name: string;
   readonly start: StartPart;
+  readonly retriesFirstStart?: boolean;
   /** The connection to the API server; closed with the instance. */
   readonly transport: Transport;
   /** The URL of the server, for messages. */
@@ -33,13 +34,15 @@ export interface Instance extends RunningPart {
 const drainMs = 10_000;
 
 /** Starts a part over a transport, restarts it when it fails, and reports its problems. */
-export function startInstance({ name, start, transport, server, log, peers, serving }: InstanceOptions): Instance {
+export function startInstance(options: InstanceOptions): Instance {
+  const { name, start, transport, server, log, peers, serving, retriesFirstStart = true } = options;
   const own = new Registry();
   const connection = watchedConnection(transport, { server, log, metrics: own });
   const client = new Client(connection.transport, { fieldManager: `fairlead-${name}` });
   let metrics = new Registry();
   const part = supervise({
     log,
+    retriesFirstStart,
     start() {
       metrics = new Registry(); // a registry accepts each name once
       return start({ client, log, metrics, ...(peers && { peers }), ...(serving && { serving }) });

@@ -48,7 +48,7 @@ export async function runPart(options: RunPartOptions): Promise<number> {
   await using stack = new AsyncDisposableStack();
   let isStopping = false;
   let wasReady = false;
-  const urls: string[] = [];
+  const lines: string[] = [];
   for (const address of health) {
     const listening = await serveHealth({
       ...address,
@@ -57,12 +57,13 @@ export async function runPart(options: RunPartOptions): Promise<number> {
       ...(address.probeMetrics === undefined ? {} : { onAnswer: countProbes(processMetrics, address.probeMetrics) }),
       metrics: () => printMetrics([processMetrics, running.metrics, ...instance.registries()]),
     });
-    urls.push(stack.use(listening).url);
+    lines.push(addressLine(address, stack.use(listening).url));
   }
   const instance = stack.use(
     startInstance({
       name: part.name,
       start,
+      retriesFirstStart: false, // the process ends with the reason
       transport: retrying(overHttps(access, { userAgent: `fairlead-${part.name}/${version}` })),
       server,
       log,
@@ -71,7 +72,7 @@ export async function runPart(options: RunPartOptions): Promise<number> {
   );
   const stopped = fired(stop.requested);
   streams.out(`fairlead ${version} ${part.name}
-${clusters.map((cluster) => `  cluster  ${cluster.access.server} (context ${cluster.access.context})\n`).join('')}${urls.map((url) => `  health   ${url}/readyz\n`).join('')}`);
+${clusters.map((cluster) => `  cluster  ${cluster.access.server} (context ${cluster.access.context})\n`).join('')}${lines.join('')}`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
   wasReady = isReady;
   if (isReady && instance.pageUrl !== undefined) streams.out(`  map ${instance.pageUrl}\n`);
@@ -79,6 +80,12 @@ ${clusters.map((cluster) => `  cluster  ${cluster.access.server} (context ${clus
   await stopped;
   isStopping = true;
   return 0;
+}
+
+/** The line about a health address, with the path that its flag is about. */
+function addressLine({ flag }: HealthAddress, url: string): string {
+  if (flag.startsWith('metrics')) return `  metrics  ${url}/metrics\n`;
+  return flag.startsWith('ready') ? `  ready    ${url}/ready\n` : `  health   ${url}/readyz\n`;
 }
 
 type Clusters = readonly [SelectedCluster, ...SelectedCluster[]];

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
 import type { ClusterAccess, Environment } from '../../client/kubeconfig.ts';
@@ -6,6 +7,7 @@ import { retrying } from '../../client/retry.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { grouped } from '../options/flags.ts';
 import { version } from '../program.ts';
+import { stateOf } from '../up/stored-clusters.ts';
 import type { FoundCluster } from './cluster-access.ts';
 import { clusterFlags, readClusterAccess } from './cluster-access.ts';
 
@@ -48,10 +50,16 @@ export async function selectClusters(
 async function contextsOf(settings: Settings, found: FoundCluster): Promise<readonly (string | undefined)[]> {
   const given = settings.get('context');
   if (given !== undefined) return [...new Set(given)];
-  const isMeant = settings.has('kubeconfig') || found.isOfUp === true;
+  const isMeant = settings.has('kubeconfig') || found.isOfUp === true || (await areOfUp(found.paths));
   const names = isMeant ? await contextNames(found.paths).catch(() => []) : [];
   // Without contexts the error of reading the current one says what is wrong.
   return names.length === 0 ? [undefined] : names;
+}
+
+/** Whether running processes of `fairlead up` have written the kubeconfigs, for example one that KUBECONFIG names. */
+async function areOfUp(paths: readonly string[]): Promise<boolean> {
+  const states = await Promise.all(paths.map((path) => stateOf(dirname(path))));
+  return states.length > 0 && states.every((state) => state !== undefined);
 }
 
 /** A client of a cluster with the rights of its kubeconfig. */

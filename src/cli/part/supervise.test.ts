@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { RunningPart } from '../../client/part.ts';
 import { ManualClock, settled } from '../../client/testing/clocks.ts';
+import type { SuperviseOptions } from './supervise.ts';
 import { supervise } from './supervise.ts';
 
 const log = pino({ level: 'silent' });
@@ -26,7 +27,11 @@ class TestPart implements RunningPart {
   }
 }
 
-function setUp(): { clock: ManualClock; runs: TestPart[]; part: ReturnType<typeof supervise> } {
+function setUp(options: Partial<SuperviseOptions> = {}): {
+  clock: ManualClock;
+  runs: TestPart[];
+  part: ReturnType<typeof supervise>;
+} {
   const clock = new ManualClock();
   const runs: TestPart[] = [];
   const start = (): TestPart => {
@@ -34,7 +39,7 @@ function setUp(): { clock: ManualClock; runs: TestPart[]; part: ReturnType<typeo
     runs.push(run);
     return run;
   };
-  return { clock, runs, part: supervise({ start, log, clock, random: () => 1 }) };
+  return { clock, runs, part: supervise({ start, log, clock, random: () => 1, ...options }) };
 }
 
 test('a part is starting until it is ready, and then reports its problems', async () => {
@@ -122,4 +127,22 @@ test('can be stopped before it is ready', async () => {
   const { runs, part } = setUp();
   await part[Symbol.asyncDispose]();
   assert.equal(runs[0]?.isDisposed, true);
+});
+
+test('a first start that fails is not retried if the caller reports it', async () => {
+  const { clock, runs, part } = setUp({ retriesFirstStart: false });
+  runs[0]?.cannotStart('the port is in use');
+  await assert.rejects(part.ready, { message: 'the port is in use' });
+  await clock.advance(60_000);
+  assert.equal(runs.length, 1);
+  await part[Symbol.asyncDispose]();
+
+  const other = setUp({ retriesFirstStart: false });
+  other.runs[0]?.becomeReady();
+  await other.part.ready;
+  other.runs[0]?.fail('later');
+  await settled();
+  await other.clock.advance(1000);
+  assert.equal(other.runs.length, 2, 'a later failure is retried');
+  await other.part[Symbol.asyncDispose]();
 });

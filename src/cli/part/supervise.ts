@@ -7,6 +7,8 @@ import type { RunningPart } from '../../client/part.ts';
 export interface SuperviseOptions {
   /** Starts the part; called again after a failure. */
   readonly start: () => RunningPart;
+  /** Whether to start again after a failure before the part was ready for the first time; default true. */
+  readonly retriesFirstStart?: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -30,11 +32,12 @@ const steadyMs = 60_000;
  *       ▲──────────────────────────────────────────────────── restart ─────────┘
  */
 export function supervise(options: SuperviseOptions): SupervisedPart {
-  const { log, clock = systemClock, random = Math.random } = options;
+  const { log, retriesFirstStart = true, clock = systemClock, random = Math.random } = options;
   const stop = new AbortController();
   const ready = Promise.withResolvers<void>();
   let current: RunningPart | undefined;
   let problem = 'the part is starting';
+  let wasReady = false;
   let restarts = 0;
 
   const runOnce = async (): Promise<void> => {
@@ -47,6 +50,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       await Promise.race([current.ready, failed, stopped.promise]);
       if (stop.signal.aborted) return;
       problem = '';
+      wasReady = true;
       ready.resolve();
       await Promise.race([failed, stopped.promise]);
     } finally {
@@ -64,6 +68,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       } catch (error) {
         if (stop.signal.aborted) return log.error({ err: error }, 'part failed to stop');
         ready.reject(error);
+        if (!wasReady && !retriesFirstStart) return;
         failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
         const waitMs = Math.round(backoffMs(backoff, failures, random));
         problem = `the part failed and is restarted: ${messageOf(error)}`;

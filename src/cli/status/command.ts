@@ -4,7 +4,7 @@ import { outputFlag, readFlag } from '../options/flags.ts';
 import { parseDuration } from '../options/values.ts';
 import { columns } from '../../api/text.ts';
 import { rendered } from '../output.ts';
-import { findCluster } from '../part/cluster-access.ts';
+import { contextsText, findCluster } from '../part/cluster-access.ts';
 import { clientOf, selectClusters, severalClusterFlags } from '../part/several-clusters.ts';
 
 /** `fairlead status`: the overview of the map, in the terminal. */
@@ -19,7 +19,10 @@ export const command: Command = {
   ],
   async run({ settings, streams }) {
     const timeoutMs = readFlag(settings, 'timeout', parseDuration, 10_000);
-    const selected = await selectClusters(settings, await findCluster(settings, process.env), process.env);
+    const found = await findCluster(settings, process.env);
+    const selected = await selectClusters(settings, found, process.env);
+    const contexts = selected.map(({ name }) => name);
+    streams.err(`using ${contextsText(contexts, found.source)}\n`);
     const clusters = selected.map((cluster) => ({
       name: cluster.name,
       server: cluster.access.server,

@@ -36,6 +36,16 @@ test('the report names all addresses and the duration of the start', () => {
   assert.equal(onTerminal.split('\n', 1)[0], '\u001B[1mfairlead 1.2.3 ready in 1.2 s\u001B[22m');
 });
 
+test('the columns of the report stay aligned if the DNS server of a cluster does not run', () => {
+  const [east, ...others] = state.clusters;
+  assert.ok(east !== undefined);
+  const clusters = [{ ...east, dns: { address: '127.0.0.1', port: 1053 } }, ...others];
+  const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 1, hasColors: false };
+  const [, first = '', second = ''] = readyReport({ ...state, clusters }, options).split('\n');
+  assert.match(first, / dns 127\.0\.0\.1:1053 /);
+  assert.equal(first.indexOf('services'), second.indexOf('services'));
+});
+
 test('the report names parts that are not ready', () => {
   const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 212.4, hasColors: false };
   const [east, ...others] = state.clusters;

@@ -13,10 +13,11 @@ export interface ReportOptions {
 
 /** The report at readiness: the addresses of each cluster, and the duration of the start. */
 export function readyReport(state: State, { version, kubeconfig, readyMs, hasColors }: ReportOptions): string {
+  const hasDns = state.clusters.some(({ dns }) => dns !== undefined);
   const rows = state.clusters.map(({ name, server, dns, serviceCIDRs }) => [
     name,
     server,
-    ...(dns === undefined ? [] : [`dns ${dns.address}:${dns.port}`]),
+    ...(hasDns ? [dns === undefined ? '' : `dns ${dns.address}:${dns.port}`] : []),
     `services ${serviceCIDRs.join(',')}`,
   ]);
   const strong = (text: string): string => (hasColors ? styleText('bold', text, { validateStream: false }) : text);

@@ -23,7 +23,7 @@ import { keyOf } from '../../client/key.ts';
 import type { ClusterRow, EventRow, ImportRow, ServiceRow } from '../view/rows.ts';
 import { clusterId, importId, serviceId } from '../view/rows.ts';
 import type { Rights } from './rights.ts';
-import { importRow, serviceRow } from './service-row.ts';
+import { eventReasons, importRow, serviceRow } from './service-row.ts';
 
 /** A cluster that the dashboard shows. */
 export interface ShownCluster {
@@ -103,7 +103,7 @@ export class ClusterFeed implements AsyncDisposable {
       },
     });
     const eventSeen = (event: EventsEvent): void => {
-      if (event.reason === 'NotServed') eventServices(event).forEach(serviceChanged);
+      if (eventReasons.includes(event.reason ?? '')) eventServices(event).forEach(serviceChanged);
       if (this.#isSynced) options.happened(eventRow(name, event));
     };
     this.#events.subscribe({ added: eventSeen, updated: eventSeen });

@@ -50,7 +50,7 @@ export function serviceRow({ cluster, service, slices, exports = [], warnings = 
     ...(exported === undefined ? {} : { exported }),
     ...(derivedFrom === undefined ? {} : { derivedFrom }),
     findings: [
-      ...(derivedFrom === undefined && counts !== undefined ? endpointFindings(service, counts) : []),
+      ...(derivedFrom === undefined && counts !== undefined ? endpointFindings(service, counts, warnings) : []),
       ...balancerFindings(service),
       ...exports.flatMap(exportFindings),
       ...unservedFindings(warnings),
@@ -95,18 +95,23 @@ function countEndpoints(slices: readonly EndpointSlice[]): EndpointCounts {
   return counts;
 }
 
-function endpointFindings({ spec }: Service, { ready, notReady, terminating }: EndpointCounts): readonly Finding[] {
+function endpointFindings(
+  { spec }: Service,
+  { ready, notReady, terminating }: EndpointCounts,
+  warnings: readonly EventRow[],
+): readonly Finding[] {
   if (ready > 0) return [];
   const total = notReady + terminating;
   if (total > 0) {
     return [{ level: 'error', reason: 'NoReadyEndpoints', text: `none of ${total} endpoints is ready` }];
   }
   const labels = Object.entries(spec.selector ?? {}).map(([label, value]) => `${label}=${value}`);
-  const text =
-    labels.length === 0
-      ? 'no endpoints: it has no selector, and there is no EndpointSlice for it'
-      : `no endpoints: no running Pod has the labels ${labels.join(',')}`;
-  return [{ level: 'warning', reason: 'NoEndpoints', text }];
+  const why =
+    warnings.findLast(({ reason }) => reason === 'FailedToUpdateEndpointSlices')?.text ??
+    (labels.length === 0
+      ? 'it has no selector, and there is no EndpointSlice for it'
+      : `no running Pod has the labels ${labels.join(',')}`);
+  return [{ level: 'warning', reason: 'NoEndpoints', text: `no endpoints: ${why}` }];
 }
 
 /** The condition of a load balancer that does not serve all ports. */
@@ -171,9 +176,12 @@ function exportFindings(object: SuperclusterExport | ServiceExport): readonly Fi
 
 const textOf = ({ type, message = '' }: Condition): string => (message === '' ? `condition ${type}` : message);
 
+/** Reasons of Events that change the findings of a Service. */
+export const eventReasons: readonly string[] = ['NotServed', 'FailedToUpdateEndpointSlices'];
+
 /** The last report of the proxies that a Service, or a part of it, is not routed. */
 function unservedFindings(warnings: readonly EventRow[]): readonly Finding[] {
-  const last = warnings.filter(({ reason }) => reason === 'NotServed').at(-1);
+  const last = warnings.findLast(({ reason }) => reason === 'NotServed');
   return last === undefined ? [] : [{ level: 'warning', reason: 'NotServed', text: `proxy: ${last.text}` }];
 }
 

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 
 import { answer, answerStream } from './answer.ts';
 import { ports } from './objects.ts';
+import type { PodMessage } from './pods.ts';
 
 const [name = '', host = ''] = process.argv.slice(2);
 /** Longer requests are rejected. */
@@ -50,13 +51,16 @@ async function serve(): Promise<void> {
   await listenUdp(ports.dns, (message) => answer(message, `${name}, over UDP`));
 }
 
+const send = (message: PodMessage): void => void process.send?.(message);
+
 process.once('disconnect', () => process.exit(0));
 // A terminal sends Ctrl-C to all processes; this one waits until the parent has exited.
 process.on('SIGINT', () => undefined);
 serve().then(
-  () => process.send?.({ isServing: true }),
-  (error: NodeJS.ErrnoException) => {
-    process.send?.({ problem: error.message, isTaken: error.code === 'EADDRINUSE' });
+  () => send({}),
+  (error: NodeJS.ErrnoException & { readonly port?: number }) => {
+    const { code, message, port } = error;
+    send(code === 'EADDRINUSE' && port !== undefined ? { takenPort: port } : { problem: message });
     process.exitCode = 1;
     process.disconnect?.();
   },

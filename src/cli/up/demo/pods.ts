@@ -16,10 +16,9 @@ export function startPod({ name, address }: DemoPod, cluster: string): Promise<v
   return new Promise((resolve, reject) => {
     const failed = (why: string): void =>
       reject(new FatalError(`cannot start Pod "${name}" of the demo at ${address}: ${why}`));
-    child.once('message', (message: { readonly problem?: string; readonly isTaken?: boolean }) => {
-      const { problem, isTaken = false } = message;
-      if (problem !== undefined)
-        return failed(isTaken ? `${problem}: does another demo run? Stop that first` : problem);
+    child.once('message', ({ problem, takenPort }: PodMessage) => {
+      if (takenPort !== undefined) return failed(takenText(takenPort));
+      if (problem !== undefined) return failed(problem);
       letGo(child);
       resolve();
     });
@@ -27,6 +26,16 @@ export function startPod({ name, address }: DemoPod, cluster: string): Promise<v
     child.once('exit', () => failed('it ended'));
   });
 }
+
+/** What the process of a Pod sends: neither field when it serves. */
+export interface PodMessage {
+  readonly problem?: string;
+  /** The port that it cannot listen on because it is in use. */
+  readonly takenPort?: number;
+}
+
+const takenText = (port: number): string =>
+  `port ${port} is in use, there or at all addresses: stop the other demo or program, or run \`fairlead up\` without --demo`;
 
 /** The process exits with this one, and does not keep it running. */
 function letGo(child: ChildProcess): void {
