@@ -21,7 +21,7 @@ export function connectionReason(error: unknown): string {
   if (isUnresolved(code)) return `its host name cannot be resolved (${message})`;
   if (isUntrusted(code)) return `its certificate is not trusted (${message}): check certificate-authority and server`;
   // Node appends the address that the connection would have had.
-  return message.replace(/ - Local \([^)]*\)$/, '') || code || 'no answer';
+  return message.split(' - Local (', 1)[0] || code || 'no answer';
 }
 
 /** ECONNREFUSED, ETIMEDOUT and their like. */

@@ -31,6 +31,7 @@ const paths: readonly (readonly [ours: string, theirs: string])[] = [
   ['autoscaling/horizontalpodautoscalers', 'horizontalpodautoscalers'],
   ['storage.k8s.io/storageclasses', 'storageclasses'],
   ['node.k8s.io/runtimeclasses', 'runtimeclasses'],
+  ['certificates.k8s.io/certificatesigningrequests', 'certificatesigningrequests'],
   ['admissionregistration.k8s.io/validatingwebhookconfigurations', 'validatingwebhookconfigurations'],
   ['admissionregistration.k8s.io/mutatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
 ];
