@@ -128,13 +128,13 @@ class MulticlusterController implements AsyncDisposable {
   }
 
   #advise(webhook: WebhookOptions): Advisor {
-    const { seedPolicy = 'Withdraw' } = this.#options;
+    const { conflictPolicy = 'Withdraw' } = this.#options;
     return new Advisor({
       webhook,
       set: () => ({
         services: this.#sync.services,
         members: this.#sync.participating,
-        seedPolicy,
+        conflictPolicy,
         now: timestamp(this.#clock.now()),
       }),
       clock: this.#clock,

@@ -8,8 +8,12 @@ import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
 import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
 import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 
-/** The two API shapes of exports and imports: the first version of KEP-1645, and the current API. */
-export type Shape = 'seed' | 'current';
+/**
+ * The two APIs of exports and imports: `multicluster.k8s.io`, the first version of KEP-1645, and `multicluster.x-k8s.io`.
+ */
+export type McsApi = (typeof mcsApis)[number];
+
+export const mcsApis = ['supercluster', 'clusterset'] as const;
 
 /** A service of the set: Services with the same namespace and name in several clusters are one (MCS-15, MCS-16). */
 export interface ServiceKey {
@@ -17,12 +21,12 @@ export interface ServiceKey {
   readonly name: string;
 }
 
-/** The export of one service by one cluster. Exports of both shapes are one export; one that is being deleted counts. */
+/** The export of one service by one cluster. Exports of both APIs are one export; one that is being deleted counts. */
 export interface ClusterExport extends ServiceKey {
   /** The id of the member whose connection this was read from; never taken from the object (MCS-3). */
   readonly cluster: string;
-  readonly seedExport?: SuperclusterExport | undefined;
-  readonly currentExport?: ServiceExport | undefined;
+  readonly superclusterExport?: SuperclusterExport | undefined;
+  readonly serviceExport?: ServiceExport | undefined;
   /** The Service of the same name; undefined: there is none. */
   readonly service?: Service | undefined;
   /** The slices of that Service in its own cluster. */
@@ -52,10 +56,10 @@ export interface MemberFacts {
   readonly isConnected: boolean;
   /** Its namespaces. */
   readonly namespaces: { has(namespace: string): boolean };
-  /** The shapes of imports whose kinds it serves. */
-  readonly serves: { readonly [shape in Shape]: boolean };
-  /** The version of the current shape that it serves; default the newest. */
-  readonly currentVersion?: McsVersion | undefined;
+  /** The APIs of imports whose kinds it serves. */
+  readonly serves: { readonly [api in McsApi]: boolean };
+  /** The version of the clusterset API that it serves; default the newest. */
+  readonly mcsVersion?: McsVersion | undefined;
   /** The fields that its definition of ServiceImport has; default all. */
   readonly importFields?: ImportFields | undefined;
   /** Its proxy only handles Services: imports use the cluster IP of a derived Service. */
@@ -74,9 +78,9 @@ export interface ImportFields {
   readonly status?: ReadonlySet<string> | undefined;
 }
 
-/** The exports of a record in both shapes. */
-export const exportsOf = ({ seedExport, currentExport }: ClusterExport): readonly ApiObject[] =>
-  [seedExport, currentExport].filter((each) => each !== undefined);
+/** The exports of a record in both APIs. */
+export const exportsOf = ({ superclusterExport, serviceExport }: ClusterExport): readonly ApiObject[] =>
+  [superclusterExport, serviceExport].filter((each) => each !== undefined);
 
 /** Whether an object is being deleted. */
 export const isDeleting = ({ metadata }: ApiObject): boolean => metadata.deletionTimestamp !== undefined;

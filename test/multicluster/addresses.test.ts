@@ -162,7 +162,7 @@ describe('endpoints with addresses of other members', () => {
     await until('an Event reports the dropped endpoint', async () => (await eventOf(east)) !== undefined);
     const message = (await eventOf(east)) ?? '';
     for (const [address, why] of Object.entries(refused)) assert.ok(message.includes(`${address} ${why}`), message);
-    await until('it is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
+    await until('it is accepted', async () => (await east.conditions('web', 'supercluster'))['Initialized'] === 'True');
   });
 
   test('are dropped when a range is declared, and imported again when it is removed', async () => {

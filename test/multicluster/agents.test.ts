@@ -60,14 +60,14 @@ async function held(cluster: Cluster, name: string): Promise<unknown> {
     current: current?.spec,
     clusters: current?.status?.clusters,
     slices: slices.map(({ metadata: { name: slice }, endpoints, ports }) => ({ slice, endpoints, ports })),
-    seed: await cluster.conditions(name, 'seed'),
-    conditions: await cluster.conditions(name, 'current'),
+    supercluster: await cluster.conditions(name, 'supercluster'),
+    conditions: await cluster.conditions(name, 'clusterset'),
   };
 }
 
 const isExported = async (cluster: Cluster, name: string): Promise<boolean> =>
-  (await cluster.conditions(name, 'seed'))['Exported'] === 'True' &&
-  (await cluster.conditions(name, 'current'))['Ready'] === 'True';
+  (await cluster.conditions(name, 'supercluster'))['Exported'] === 'True' &&
+  (await cluster.conditions(name, 'clusterset'))['Ready'] === 'True';
 
 async function three(stack: AsyncDisposableStack): Promise<readonly [Cluster, Cluster, Cluster]> {
   const [east, north, west] = await startClusters(['east', 'north', 'west'], stack);
@@ -101,7 +101,10 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   await east.service('web', ['10.1.0.1'], { sessionAffinity: 'ClientIP' });
   await east.export('web');
   await have('web', { east: ['10.1.0.1'], west: ['10.3.0.1'] });
-  await until('the conflict is reported', async () => (await west.conditions('web', 'current'))['Conflict'] === 'True');
+  await until(
+    'the conflict is reported',
+    async () => (await west.conditions('web', 'clusterset'))['Conflict'] === 'True',
+  );
   await until('both exports report it', async () => (await isExported(east, 'web')) && (await isExported(west, 'web')));
   steps.push(await all('web'));
   await west.slice('web', ['10.3.0.1', '10.3.0.2']);
@@ -110,12 +113,12 @@ async function story(mode: string, stack: AsyncDisposableStack): Promise<readonl
   await have('web', { east: ['10.1.0.1'] });
   await until(
     'the conflict is resolved',
-    async () => (await east.conditions('web', 'current'))['Conflict'] === 'False',
+    async () => (await east.conditions('web', 'clusterset'))['Conflict'] === 'False',
   );
-  for (const shape of ['seed', 'current'] as const)
+  for (const api of ['supercluster', 'clusterset'] as const)
     await until(
       'the export of west is deleted',
-      async () => Object.keys(await west.conditions('web', shape)).length === 0,
+      async () => Object.keys(await west.conditions('web', api)).length === 0,
     );
   await until('the export of east remains', () => isExported(east, 'web'));
   steps.push(await all('web'));
@@ -170,7 +173,7 @@ describe('an agent in each cluster', () => {
     await east.service('web', ['10.1.0.1']);
     await east.export('web');
     await until('north imports it', async () => (await north.imported('web')).length === 1);
-    await until('west is missing', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    await until('west is missing', async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'False');
     assert.equal(await west.serviceImport('web'), undefined);
     join([west], stack, { members: (change) => change(entries(west)) });
     await until('west imports it', () => isExported(east, 'web'));

@@ -147,11 +147,14 @@ export class Cluster implements AsyncDisposable {
     await this.client.apply(endpointSliceKind, slice);
   }
 
-  /** Exports a Service in both shapes, or one. */
-  async export(name: string, shapes: readonly ('seed' | 'current')[] = ['seed', 'current']): Promise<void> {
+  /** Exports a Service in both APIs, or one. */
+  async export(
+    name: string,
+    apis: readonly ('supercluster' | 'clusterset')[] = ['supercluster', 'clusterset'],
+  ): Promise<void> {
     const metadata = { namespace: 'shop', name };
-    if (shapes.includes('seed')) await this.client.create(superclusterExportKind, { metadata });
-    if (shapes.includes('current')) await this.client.create(serviceExportKind, { metadata, spec: {} });
+    if (apis.includes('supercluster')) await this.client.create(superclusterExportKind, { metadata });
+    if (apis.includes('clusterset')) await this.client.create(serviceExportKind, { metadata, spec: {} });
   }
 
   async unexport(name: string): Promise<void> {
@@ -186,11 +189,11 @@ export class Cluster implements AsyncDisposable {
     return found;
   }
 
-  /** Condition → status, of an export in either shape. */
-  async conditions(name: string, shape: 'seed' | 'current'): Promise<Record<string, string>> {
+  /** Condition → status, of an export in either API. */
+  async conditions(name: string, api: 'supercluster' | 'clusterset'): Promise<Record<string, string>> {
     const key = { namespace: 'shop', name };
     const object =
-      shape === 'seed'
+      api === 'supercluster'
         ? await this.client.find(superclusterExportKind, key)
         : await this.client.find(serviceExportKind, key);
     return Object.fromEntries((object?.status?.conditions ?? []).map(({ type, status }) => [type, status]));

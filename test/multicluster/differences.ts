@@ -5,7 +5,7 @@ import { entryOf } from './clusters.ts';
 
 /** The writes that are missing anywhere until all members equal the pure merge of all exports, computed from a fresh read. */
 export async function differences(clusters: readonly Cluster[], names: readonly string[]): Promise<readonly string[]> {
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
   const keys = new Set([...snapshot.keys(), ...names.map((name) => `shop/${name}`)]);
   return [...keys].flatMap((key) =>
     snapshot.members.flatMap((member) => {

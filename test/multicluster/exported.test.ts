@@ -20,12 +20,18 @@ test('MCS-20 a service whose endpoints are read late is exported once they are i
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('the service is imported', async () => (await west.serviceImport('web')) !== undefined);
-  await until('the export is accepted', async () => (await east.conditions('web', 'seed'))['Initialized'] === 'True');
+  await until(
+    'the export is accepted',
+    async () => (await east.conditions('web', 'supercluster'))['Initialized'] === 'True',
+  );
   await delay(100); // time for a premature condition
-  assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
-  assert.equal((await east.conditions('web', 'current'))['Ready'], 'False');
+  assert.equal((await east.conditions('web', 'supercluster'))['Exported'], 'False');
+  assert.equal((await east.conditions('web', 'clusterset'))['Ready'], 'False');
   late.resolve();
-  await until('the export succeeded', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  await until(
+    'the export succeeded',
+    async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'True',
+  );
   assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
 });
 
@@ -42,8 +48,11 @@ test('MCS-20 Exported waits for endpoints that a slow member has not written yet
   await east.export('web');
   await until('east has its own slice', async () => (await east.imported('web')).length === 1);
   await delay(100); // time for a premature condition
-  assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False');
+  assert.equal((await east.conditions('web', 'supercluster'))['Exported'], 'False');
   late.resolve();
-  await until('the export succeeded', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+  await until(
+    'the export succeeded',
+    async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'True',
+  );
   assert.deepEqual(await west.addresses('web'), { east: ['10.1.0.1'] });
 });

@@ -35,8 +35,8 @@ async function isSettled(clusters: readonly Cluster[], exporters: readonly Clust
     if (Object.keys(await cluster.addresses('web')).length !== exporters.length) return false;
   }
   for (const cluster of exporters) {
-    if ((await cluster.conditions('web', 'seed'))['Exported'] !== 'True') return false;
-    if ((await cluster.conditions('web', 'current'))['Ready'] !== 'True') return false;
+    if ((await cluster.conditions('web', 'supercluster'))['Exported'] !== 'True') return false;
+    if ((await cluster.conditions('web', 'clusterset'))['Ready'] !== 'True') return false;
   }
   return true;
 }
@@ -103,13 +103,16 @@ describe('a failing member', () => {
     await east.export('web');
     await until('the others import it', async () => (await west.imported('web')).length === 1);
     await until('the export names the missing member', async () => {
-      const conditions = await east.conditions('web', 'seed');
+      const conditions = await east.conditions('web', 'supercluster');
       return conditions['Exported'] === 'False' && conditions['Initialized'] === 'True';
     });
     assert.ok(part.problems().some((problem) => problem.startsWith('requests to cluster north fail: ')));
     north.reconnect();
     await until('north catches up', async () => (await north.imported('web')).length === 1);
-    await until('the export is complete', async () => (await east.conditions('web', 'seed'))['Exported'] === 'True');
+    await until(
+      'the export is complete',
+      async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'True',
+    );
     assert.deepEqual(logged, [
       'requests to the cluster fail, retrying',
       'cluster is lost, its leases expire',
@@ -179,7 +182,7 @@ describe('a failing member', () => {
     await east.export('other');
     await until(
       'east was worked on',
-      async () => (await east.conditions('other', 'seed'))['Initialized'] !== undefined,
+      async () => (await east.conditions('other', 'supercluster'))['Initialized'] !== undefined,
     );
     await untilIdle([east]);
     const web = { namespace: 'shop', name: 'web' };
@@ -216,7 +219,10 @@ describe('a failing member', () => {
       async () => Object.keys(await east.addresses('web')).join() === 'east',
     );
     await until('the other half has the change', async () => (await west.addresses('web'))['east']?.[0] === '10.1.0.9');
-    await until('the export is deleted', async () => Object.keys(await west.conditions('web', 'seed')).length === 0);
+    await until(
+      'the export is deleted',
+      async () => Object.keys(await west.conditions('web', 'supercluster')).length === 0,
+    );
   });
 });
 

@@ -80,7 +80,7 @@ describe('writes', () => {
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     for (const name of names) {
       await east.service(name, ['10.1.0.1']);
-      await east.export(name, ['current']);
+      await east.export(name, ['clusterset']);
     }
     const count = async (): Promise<number> =>
       (

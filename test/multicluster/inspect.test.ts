@@ -20,7 +20,7 @@ import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 
 const inspect = async (entries: readonly MemberEntry[]): Promise<{ list: Shown; status: Shown }> => {
-  await using snapshot = await takeSnapshot(entries, { seedPolicy: 'Withdraw' });
+  await using snapshot = await takeSnapshot(entries, { conflictPolicy: 'Withdraw' });
   return { list: list(snapshot), status: showStatus(snapshot, undefined) };
 };
 
@@ -150,8 +150,8 @@ test('why without a cluster examines the first cluster in which a step fails', a
   await east.export('web');
   await until('west imports it', async () => (await west.imported('web')).length === 1);
   const ask = async (from?: string): Promise<readonly string[]> => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-    return (await showWhy(snapshot, 'shop/web', { from, shape: 'current', dnsOf: () => undefined })).lines;
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
+    return (await showWhy(snapshot, 'shop/web', { from, api: 'clusterset', dnsOf: () => undefined })).lines;
   };
   assert.equal((await ask())[0], 'checking cluster east; pass --from ID for another one');
   assert.match((await ask('west'))[0] ?? '', /^ {2}ok +members /);
@@ -164,7 +164,7 @@ test('status, explain and why name endpoints that are left out', async () => {
   assert.ok(east);
   await east.service('web', ['10.201.0.7']);
   await east.export('web');
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
   const leftOut = /left out: endpoint 10\.201\.0\.7 is in 10\.201\.0\.0\/16/;
   assert.match(
     showStatus(snapshot, undefined).lines.join('\n'),
@@ -173,8 +173,8 @@ test('status, explain and why name endpoints that are left out', async () => {
   assert.match(showExplanation(snapshot, 'shop/web').lines.join('\n'), leftOut);
   await join(clusters, stack).part.ready;
   await until('east has the import', async () => (await east.importedService('web')) !== undefined);
-  await using imported = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
-  const { lines } = await showWhy(imported, 'shop/web', { from: 'west', shape: 'seed', dnsOf: () => undefined });
+  await using imported = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
+  const { lines } = await showWhy(imported, 'shop/web', { from: 'west', api: 'supercluster', dnsOf: () => undefined });
   assert.match(lines.join('\n'), new RegExp(`broken +slices +${leftOut.source}`));
 });
 

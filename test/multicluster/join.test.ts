@@ -16,21 +16,24 @@ describe('two joined clusters', () => {
     for (const cluster of [east, west]) {
       await until('the service is imported', async () => (await cluster.imported('web')).length === 1);
       assert.deepEqual(await cluster.addresses('web'), { east: ['10.1.0.1'] });
-      const [imported, current] = [await cluster.importedService('web'), await cluster.serviceImport('web')];
-      assert.equal(imported?.spec?.ip, current?.spec?.ips?.[0]);
+      const [imported, clusterset] = [await cluster.importedService('web'), await cluster.serviceImport('web')];
+      assert.equal(imported?.spec?.ip, clusterset?.spec?.ips?.[0]);
       assert.match(imported?.spec?.ip ?? '', /^241\./);
     }
     await until('the exports report success', async () => {
-      const [seed, current] = [await east.conditions('web', 'seed'), await east.conditions('web', 'current')];
-      return seed['Exported'] === 'True' && current['Ready'] === 'True';
+      const [supercluster, clusterset] = [
+        await east.conditions('web', 'supercluster'),
+        await east.conditions('web', 'clusterset'),
+      ];
+      return supercluster['Exported'] === 'True' && clusterset['Ready'] === 'True';
     });
-    assert.deepEqual(await east.conditions('web', 'seed'), {
+    assert.deepEqual(await east.conditions('web', 'supercluster'), {
       Initialized: 'True',
       Exported: 'True',
       Conflict: 'False',
     });
     await west.service('web', ['10.2.0.1', '10.2.0.2']);
-    await west.export('web', ['current']);
+    await west.export('web', ['clusterset']);
     await until('both clusters export it', async () => Object.keys(await east.addresses('web')).length === 2);
     assert.deepEqual(part.problems(), []);
     await east.unexport('web');

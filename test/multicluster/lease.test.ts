@@ -111,13 +111,13 @@ describe('leases', () => {
     assert.deepEqual(await east.addresses('web'), { east: ['10.1.0.1'] }, 'nobody writes them back');
     const during = await east.importedService('web');
     assert.deepEqual(during?.spec, before?.spec, 'the import and its address stay');
-    assert.equal((await east.conditions('web', 'seed'))['Exported'], 'False', 'MCS-23');
-    assert.equal((await east.conditions('web', 'current'))['Ready'], 'True');
+    assert.equal((await east.conditions('web', 'supercluster'))['Exported'], 'False', 'MCS-23');
+    assert.equal((await east.conditions('web', 'clusterset'))['Ready'], 'True');
     west.reconnect();
     await until('the slices are created again', hasAll(east));
     await until(
       'the export reports success',
-      async () => (await east.conditions('web', 'seed'))['Exported'] === 'True',
+      async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'True',
     );
     assert.equal((await east.imported('web')).length, 2);
   });
@@ -139,7 +139,10 @@ describe('leases', () => {
       return slice?.metadata.annotations?.['fairlead.dev/on-source-loss'] === 'Keep';
     });
     west.disconnect();
-    await until('the cluster is lost', async () => (await east.conditions('web', 'seed'))['Exported'] === 'False');
+    await until(
+      'the cluster is lost',
+      async () => (await east.conditions('web', 'supercluster'))['Exported'] === 'False',
+    );
     await delay(quickProbes.durationMs + 500);
     assert.ok(await hasAll(east)(), 'kept');
     west.reconnect();

@@ -1,4 +1,4 @@
-// Members of a set: identity, quotas, changed settings, and members with one API shape.
+// Members of a set: identity, quotas, changed settings, and members with one API.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -120,7 +120,7 @@ describe('members', () => {
     );
   });
 
-  test('a cluster that serves one API shape takes part in that shape', async () => {
+  test('a cluster that serves one API takes part in that API', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, stock] = await startClusters(['east', 'stock'], stack);
     assert.ok(east && stock);
@@ -131,7 +131,7 @@ describe('members', () => {
     const { part } = join([east, stock], stack);
     await part.ready;
     await stock.service('web', ['10.2.0.1']);
-    await stock.export('web', ['current']);
+    await stock.export('web', ['clusterset']);
     await until('the ImportedService exists', async () => (await east.importedService('web')) !== undefined);
     await until('the other cluster imports it', async () => (await stock.imported('web')).length === 1);
     assert.equal(await stock.importedService('web'), undefined);

@@ -16,7 +16,7 @@ test('a plan reports that an export would exceed the quota of its cluster', asyn
   for (const name of ['old', 'web']) await east.service(name, ['10.1.0.1']);
   await east.export('old');
   await using snapshot = await takeSnapshot([{ ...entryOf(east, 0), policy: { maxExports: 1 } }], {
-    seedPolicy: 'Withdraw',
+    conflictPolicy: 'Withdraw',
   });
   const planOf = (name: string) => showPlan(snapshot, `shop/${name}`, { verb: 'export', cluster: 'east' });
   assert.deepEqual(planOf('web').lines, [
@@ -35,7 +35,7 @@ test('a plan deletes nothing because of an unreadable cluster, and fails for tha
   await until('west imports it', async () => (await west.imported('web')).length === 1);
   await west.service('web', ['10.2.0.1']);
   east.disconnect();
-  await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+  await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
   const planOf = (cluster: string) => showPlan(snapshot, 'shop/web', { verb: 'export', cluster });
   assert.match(planOf('west').lines.join('\n'), /^ {2}west .* 1 created, \d changed, 0 deleted$/m);
   assert.throws(() => planOf('east'), {

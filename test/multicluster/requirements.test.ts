@@ -48,10 +48,10 @@ describe('exports', () => {
 
   test('MCS-21 the finalizer of an export stays until it is withdrawn everywhere except in lost clusters', async () => {
     await using stack = new AsyncDisposableStack();
-    // Neither silence on a busy machine nor the export of the other shape removes the finalizer.
+    // Neither silence on a busy machine nor the export of the other API removes the finalizer.
     const { east, west } = await joined(stack, { probeTimes: probeTimesOf(defaultSourceLeaseMs) });
     await east.service('web', ['10.1.0.1']);
-    await east.export('web', ['seed']);
+    await east.export('web', ['supercluster']);
     await until('the export succeeded', async () => (await reasonOf(east, 'Exported')) === 'Exported');
     const { finalizers } = (await east.client.get(superclusterExportKind, web)).metadata;
     assert.deepEqual(finalizers, ['fairlead.dev/multicluster-export']);
@@ -122,7 +122,7 @@ describe('conflicts', () => {
       await until('the ImportedService is deleted', async () => (await cluster.importedService('web')) === undefined);
       await until(
         'both exports report the conflict',
-        async () => (await cluster.conditions('web', 'seed'))['Conflict'] === 'True',
+        async () => (await cluster.conditions('web', 'supercluster'))['Conflict'] === 'True',
       );
       assert.equal((await cluster.serviceImport('web'))?.spec?.ports?.[0]?.port, 80, 'the oldest wins there');
     }
@@ -133,6 +133,9 @@ describe('conflicts', () => {
       async () => (await west.importedService('web'))?.spec?.ip === ip,
     );
     await until('all endpoints are imported', async () => Object.keys(await east.addresses('web')).length === 2);
-    await until('the conflict is resolved', async () => (await west.conditions('web', 'seed'))['Conflict'] === 'False');
+    await until(
+      'the conflict is resolved',
+      async () => (await west.conditions('web', 'supercluster'))['Conflict'] === 'False',
+    );
   });
 });

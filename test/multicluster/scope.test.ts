@@ -22,7 +22,7 @@ async function joined(ids: readonly string[], stack: AsyncDisposableStack): Prom
 }
 
 const isExported = (cluster: Cluster) => async (): Promise<boolean> =>
-  (await cluster.conditions('web', 'seed'))['Exported'] === 'True';
+  (await cluster.conditions('web', 'supercluster'))['Exported'] === 'True';
 
 describe('a set', () => {
   test('MCS-1 MCS-14 all members import what any of them exports', async () => {
@@ -60,7 +60,10 @@ describe('a set', () => {
       async () => Object.keys(await east.addresses('web')).join() === 'east,west',
     );
     await until('another service', async () => (await east.client.find(importedServiceKind, other)) !== undefined);
-    await until('there is no conflict', async () => (await east.conditions('web', 'seed'))['Conflict'] === 'False');
+    await until(
+      'there is no conflict',
+      async () => (await east.conditions('web', 'supercluster'))['Conflict'] === 'False',
+    );
     const [one, two] = [await east.importedService('web'), await east.client.get(importedServiceKind, other)];
     assert.deepEqual([one?.spec?.ports?.[0]?.port, two.spec?.ports?.[0]?.port], [80, 99]);
     assert.notEqual(one?.spec?.ip, two.spec?.ip);
@@ -160,7 +163,7 @@ describe('an export', () => {
           const shown = (await cluster.importedService('web'))?.spec?.ports ?? [];
           return phase.every(({ name }) => shown.some((port) => port.name === name));
         });
-        assert.notEqual((await east.conditions('web', 'seed'))['Conflict'], 'True');
+        assert.notEqual((await east.conditions('web', 'supercluster'))['Conflict'], 'True');
       }
     }
     await until('the old port is deleted', async () => (await east.importedService('web'))?.spec?.ports?.length === 1);

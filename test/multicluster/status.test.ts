@@ -26,7 +26,7 @@ test('MCS-23 status shows the error of a lagging cluster, and the generation of 
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('the status shows the error', async () => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
     const { lines, value, isWell } = showStatus(snapshot, 'shop/web');
     if (!lines.some((line) => line === 'shop/web of east: cluster west rejects the import: no way')) return false;
     assert.equal(isWell, false);
@@ -43,7 +43,7 @@ test('status shows for how long a cluster has been behind another', async () => 
   await east.export('web');
   await until('west imports it', async () => (await west.imported('web')).length === 1);
   const status = async (): Promise<Shown> => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
     return showStatus(snapshot, 'shop/web');
   };
   const inSync = async (): Promise<boolean> => (await status()).isWell;
@@ -88,7 +88,7 @@ test('MCS-80 status shows which sources are late or lost, and the effect on thei
     }
   };
   const stateIn = async (id: string): Promise<string> => {
-    await using snapshot = await takeSnapshot(clusters.map(entryOf), { seedPolicy: 'Withdraw' });
+    await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
     const { lines } = showStatus(snapshot, 'shop/web');
     return lines.find((line) => line.includes(`  ${id}  `))?.replace(/.*\d\/\d +/, '') ?? '';
   };

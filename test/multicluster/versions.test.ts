@@ -1,4 +1,4 @@
-// Clusters that serve an older version of the current API shape, or change the version.
+// Clusters that serve an older version of the clusterset API, or change the version.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ function lacks(cluster: Cluster, ...paths: readonly string[]): void {
   };
 }
 
-const [seed, alpha, beta] = [
+const [supercluster, alpha, beta] = [
   '/apis/multicluster.k8s.io',
   '/apis/multicluster.x-k8s.io/v1alpha1',
   '/apis/multicluster.x-k8s.io/v1beta1',
@@ -31,11 +31,11 @@ test('a cluster that serves only v1alpha1 exports and imports in that version', 
   await using stack = new AsyncDisposableStack();
   const [east, old] = await startClusters(['east', 'old'], stack);
   assert.ok(east && old);
-  lacks(old, seed, beta);
+  lacks(old, supercluster, beta);
   const { part } = join([east, old], stack);
   await part.ready;
   await old.service('web', ['10.2.0.1']);
-  await old.export('web', ['current']);
+  await old.export('web', ['clusterset']);
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   for (const cluster of [east, old]) {
@@ -43,7 +43,7 @@ test('a cluster that serves only v1alpha1 exports and imports in that version', 
       `${cluster.id} imports from both`,
       async () => Object.keys(await cluster.addresses('web')).length === 2,
     );
-    await until('its import is ready', async () => (await cluster.conditions('web', 'current'))['Ready'] === 'True');
+    await until('its import is ready', async () => (await cluster.conditions('web', 'clusterset'))['Ready'] === 'True');
   }
   assert.deepEqual((await old.serviceImport('web'))?.status?.clusters?.length, 2);
   const owners = (await old.imported('web')).flatMap(({ metadata }) => metadata.ownerReferences ?? []);
@@ -76,7 +76,7 @@ test('uses another version once the cluster serves it', async () => {
     log: { debug: nothing, warn: nothing },
     onChange: nothing,
   });
-  caches.currentExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
+  caches.serviceExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
   const stop = new AbortController();
   const running = caches.run(stop.signal);
   stack.defer(async () => {
@@ -85,17 +85,17 @@ test('uses another version once the cluster serves it', async () => {
   });
   await east.export('web');
   await until('the cluster is read', () => caches.isSynced && told.length === 1);
-  assert.equal(caches.currentKinds.version, 'v1alpha1');
+  assert.equal(caches.clustersetKinds.version, 'v1alpha1');
   lacks(east, alpha);
   east.breakConnections();
   await until('the served version is used', async () => {
     await clock.advance(10_000);
-    return caches.currentKinds.version === 'v1beta1';
+    return caches.clustersetKinds.version === 'v1beta1';
   });
   await east.export('cart');
   await until('the new export is read', () => told.length === 2);
   assert.deepEqual(told, ['web', 'cart'], 'nothing is told twice');
   lacks(east, alpha, beta);
   await clock.advance(30_000);
-  assert.equal(caches.currentExports.list().length, 2, 'definitions that are gone say nothing of exports');
+  assert.equal(caches.serviceExports.list().length, 2, 'definitions that are gone say nothing of exports');
 });

@@ -1,11 +1,12 @@
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { takeSnapshot } from '../../multicluster/inspect.ts';
+import { mcsApis } from '../../multicluster/record.ts';
 import type { Action, Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { membersFlag, mergeFlags, mergeOptionsOf } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
-import { parseBoolean, parseDuration } from '../options/values.ts';
+import { oneOf, parseBoolean, parseDuration } from '../options/values.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
@@ -223,7 +224,7 @@ export const command: Command = {
             name: 'zone',
             value: 'ZONE',
             description: 'zone of the name',
-            choices: ['supercluster', 'clusterset'],
+            choices: mcsApis,
             default: 'supercluster',
           },
           {
@@ -241,9 +242,8 @@ export const command: Command = {
         const dns = textOf(settings, 'dns');
         if (dns !== undefined && from === undefined)
           throw new UsageError('--dns needs --from: it is the DNS server of that cluster');
-        const shape = (textOf(settings, 'zone') ?? 'supercluster') === 'supercluster' ? 'seed' : 'current';
-        return (snapshot, set) =>
-          showWhy(snapshot, key, { from, shape, dnsOf: (cluster) => dns ?? set.dnsOf(cluster) });
+        const api = readFlag(settings, 'zone', oneOf(mcsApis), 'supercluster');
+        return (snapshot, set) => showWhy(snapshot, key, { from, api, dnsOf: (cluster) => dns ?? set.dnsOf(cluster) });
       },
     ),
   },

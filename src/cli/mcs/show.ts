@@ -13,7 +13,7 @@ import {
   why,
   whyText,
 } from '../../multicluster/inspect.ts';
-import type { Shape } from '../../multicluster/record.ts';
+import type { McsApi } from '../../multicluster/record.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import { FatalError, UsageError } from '../errors.ts';
 
@@ -50,14 +50,14 @@ export function showPlan(
   key: Key,
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
 ): Shown {
-  const { seedPolicy, members, rules } = snapshot;
+  const { conflictPolicy, members, rules } = snapshot;
   const member = memberOf(snapshot, change.cluster);
   const problem = snapshot.problemOf(member);
   if (problem !== undefined) throw new FatalError(`cannot plan an export: ${problem}`);
   const planned = planChange(
     key,
     { verb: change.verb, member },
-    { merged: snapshot.merged(key), members, seedPolicy, rules, now: timestamp(Date.now()) },
+    { merged: snapshot.merged(key), members, conflictPolicy, rules, now: timestamp(Date.now()) },
   );
   return {
     value: planned,
@@ -77,13 +77,13 @@ function memberOf(snapshot: Snapshot, id: string): Member {
 export interface WhyQuestion {
   /** The cluster to look from; undefined: the first one in which a step is broken, else the first one. */
   readonly from?: string | undefined;
-  readonly shape: Shape;
+  readonly api: McsApi;
   /** Cluster → its DNS server, as `address:port`. */
   readonly dnsOf: (cluster: string) => string | undefined;
 }
 
 /** Why a service is missing in a cluster. */
-export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf }: WhyQuestion): Promise<Shown> {
+export async function showWhy(snapshot: Snapshot, key: Key, { from, api, dnsOf }: WhyQuestion): Promise<Shown> {
   const readable = snapshot.members.filter((member) => snapshot.problemOf(member) === undefined);
   const candidates = readable.length > 0 ? readable : snapshot.members;
   const members = from === undefined ? candidates : [memberOf(snapshot, from)];
@@ -92,13 +92,13 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf
       const dns = dnsOf(member.id);
       return why({
         merged: snapshot.merged(key),
-        shape,
+        api,
         from: member.facts(),
         members: snapshot.members.map((each) => each.facts()),
         ...snapshot.desired(key, member),
         leases: snapshot.leaseStates(member),
         dropped: snapshot.dropped(key),
-        dns: dns === undefined ? undefined : await resolve(key, shape, dns),
+        dns: dns === undefined ? undefined : await resolve(key, api, dns),
       });
     }),
   );
@@ -112,9 +112,9 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, shape, dnsOf
   };
 }
 
-async function resolve(key: Key, shape: Shape, server: string): Promise<DnsAnswer> {
+async function resolve(key: Key, api: McsApi, server: string): Promise<DnsAnswer> {
   const { namespace, name } = keyOf(key);
-  const question = `${name}.${namespace}.svc.${shape === 'seed' ? 'supercluster' : 'clusterset'}.local`;
+  const question = `${name}.${namespace}.svc.${api}.local`;
   const resolver = new Resolver({ timeout: 1000, tries: 2 });
   resolver.setServers([server]);
   const ask = (family: 4 | 6): Promise<readonly string[]> =>

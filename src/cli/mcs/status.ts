@@ -55,8 +55,11 @@ interface Cluster {
  * which something is ignored.
  */
 function incomplete(snapshot: Snapshot, key: Key): readonly string[] {
-  return snapshot.merged(key).exporters.flatMap(({ cluster, record: { seedExport, currentExport } }) => {
-    const conditions = [...(seedExport?.status?.conditions ?? []), ...(currentExport?.status?.conditions ?? [])];
+  return snapshot.merged(key).exporters.flatMap(({ cluster, record: { superclusterExport, serviceExport } }) => {
+    const conditions = [
+      ...(superclusterExport?.status?.conditions ?? []),
+      ...(serviceExport?.status?.conditions ?? []),
+    ];
     const lacking = conditions.filter(({ type, status }) => /^(Exported|Ready)$/.test(type) && status !== 'True');
     const dropped = droppedEvents(snapshot.dropped(key).filter((each) => each.cluster === cluster));
     const messages = new Set([...lacking, ...dropped].map(({ message = '' }) => message));

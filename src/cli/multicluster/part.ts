@@ -2,7 +2,7 @@ import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import type { ProbeTimes } from '../../multicluster/member/options.ts';
 import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
-import type { SeedPolicy } from '../../multicluster/merge/merged.ts';
+import type { ConflictPolicy } from '../../multicluster/merge/merged.ts';
 import type { MemberEntry, MulticlusterOptions } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import type { MembersFile } from '../mcs/members-file.ts';
@@ -16,7 +16,7 @@ import { readWebhook, webhookFlags } from './webhook.ts';
 
 const lease = 'fairlead-multicluster';
 
-export const conflictPolicies = ['Withdraw', 'OldestWins', 'Quarantine'] as const satisfies readonly SeedPolicy[];
+export const conflictPolicies = ['Withdraw', 'OldestWins', 'Quarantine'] as const satisfies readonly ConflictPolicy[];
 
 /** Flags that `fairlead mcs` needs as well, to read the clusters as the controller does. */
 export const mergeFlags: readonly Flag[] = [
@@ -143,7 +143,7 @@ const load =
 
 /** The settings of a merge. */
 export const mergeOptionsOf = (settings: Settings) => ({
-  seedPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
+  conflictPolicy: readFlag(settings, 'conflicts', oneOf(conflictPolicies), 'Withdraw'),
   deniedNamespaces: readFlag(settings, 'deny-export-namespaces', listOf(parseNamespace), []),
 });
 

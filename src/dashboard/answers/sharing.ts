@@ -15,7 +15,9 @@ export function sharingOf(key: string, cluster: string, set: ClusterSet): Promis
     const merged = snapshot.merged(key);
     const { steps } = why({
       merged,
-      shape: merged.exporters.some(({ record }) => record.seedExport !== undefined) ? 'seed' : 'current',
+      api: merged.exporters.some(({ record }) => record.superclusterExport !== undefined)
+        ? 'supercluster'
+        : 'clusterset',
       from: member.facts(),
       members: snapshot.members.map((each) => each.facts()),
       ...snapshot.desired(key, member),
@@ -37,11 +39,11 @@ export function exportPlan(
   set: ClusterSet,
 ): Promise<ExportPlanText> {
   return set.snapshot((snapshot) => {
-    const { seedPolicy, members, rules } = snapshot;
+    const { conflictPolicy, members, rules } = snapshot;
     const member = memberOf(snapshot, change.cluster);
     const problem = snapshot.problemOf(member);
     if (problem !== undefined) throw new AnswerError(503, `cannot plan an export: ${problem}`);
-    const source = { merged: snapshot.merged(key), members, seedPolicy, rules, now: timestamp(Date.now()) };
+    const source = { merged: snapshot.merged(key), members, conflictPolicy, rules, now: timestamp(Date.now()) };
     const planned = planChange(key, { verb: change.verb, member, service: change.service }, source);
     return {
       text: [planText(planned), ...snapshot.problems()].join('\n'),

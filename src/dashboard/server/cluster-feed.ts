@@ -58,7 +58,7 @@ export class ClusterFeed implements AsyncDisposable {
   #probe: { readonly version?: string; readonly answerMs?: number; readonly error?: string } = {};
   readonly #services;
   readonly #slices;
-  readonly #seedExports;
+  readonly #superclusterExports;
   readonly #exports;
   readonly #imported;
   readonly #serviceImports;
@@ -77,7 +77,7 @@ export class ClusterFeed implements AsyncDisposable {
     this.#slices = informers.of(endpointSliceKind, {
       indexes: { service: indexByService, import: importKeysOf },
     });
-    this.#seedExports = informers.optional([superclusterExportKind]);
+    this.#superclusterExports = informers.optional([superclusterExportKind]);
     this.#exports = informers.optional([serviceExportKind, serviceExportAlphaKind]);
     this.#imported = informers.optional([importedServiceKind]);
     this.#serviceImports = informers.optional([serviceImportKind, serviceImportAlphaKind]);
@@ -87,7 +87,7 @@ export class ClusterFeed implements AsyncDisposable {
     const serviceChanged = (key: string): void => changed(serviceId(name, key));
     const importChanged = (key: string): void => changed(importId(name, key));
     this.#services.subscribe(keyed(serviceChanged));
-    for (const informer of [this.#seedExports, this.#exports]) informer.subscribe(keyed(serviceChanged));
+    for (const informer of [this.#superclusterExports, this.#exports]) informer.subscribe(keyed(serviceChanged));
     for (const informer of [this.#imported, this.#serviceImports]) informer.subscribe(keyed(importChanged));
     const sliceChanged = (slice: EndpointSlice): void => {
       const key = serviceKeyOf(slice);
@@ -184,7 +184,7 @@ export class ClusterFeed implements AsyncDisposable {
 
   /** The exports of a Service, of both API groups. */
   exportsOf(key: string) {
-    return [this.#exports.get(key), this.#seedExports.get(key)].filter((each) => each !== undefined);
+    return [this.#exports.get(key), this.#superclusterExports.get(key)].filter((each) => each !== undefined);
   }
 
   /** The imports of a name, of both API groups. */

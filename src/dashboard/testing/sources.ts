@@ -14,6 +14,6 @@ export const sourceOf = (name: string, connect: () => Client): ClusterSource => 
 
 /** The cluster set of these clusters. */
 export const setOf = (sources: readonly ClusterSource[]): ClusterSetOptions => ({
-  seedPolicy: 'Withdraw',
+  conflictPolicy: 'Withdraw',
   members: sources.map(({ name, connect }) => ({ id: name, connect })),
 });

@@ -11,7 +11,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { parseLabelSelector } from '../../api/selectors/labels.ts';
-import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { importNameLabel, importedServiceNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { keyOf } from '../../client/key.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
 import { prepare } from '../answer/prepare.ts';
@@ -244,7 +244,7 @@ describe('Assembler', () => {
   it('publishes imported slices in both multi-cluster zones and not in cluster.local', () => {
     const cluster = new Cluster();
     cluster.set(namespace('default'));
-    const labels = { [importNameLabel]: 'web', [seedImportNameLabel]: 'web', [sourceClusterLabel]: 'east' };
+    const labels = { [importNameLabel]: 'web', [importedServiceNameLabel]: 'web', [sourceClusterLabel]: 'east' };
     cluster.set(
       is('EndpointSlice', slice([endpoint('10.0.0.1', { conditions: { ready: false } })], { metadata: { labels } })),
     );
@@ -298,7 +298,7 @@ describe('zones after random changes', () => {
       fc.constantFrom('s1', 's2', 's3'),
       inNamespace,
       fc.oneof(
-        fc.dictionary(fc.constantFrom(serviceNameLabel, importNameLabel, seedImportNameLabel), name),
+        fc.dictionary(fc.constantFrom(serviceNameLabel, importNameLabel, importedServiceNameLabel), name),
         fc.constant({ [serviceNameLabel]: 'a' }),
       ),
       fc.tuple(fc.array(anEndpoint, { maxLength: 4 }), ports, fc.constantFrom('east', 'west.example')),

@@ -6,7 +6,7 @@ import type { Service, ServicePort } from '../../api/kinds/core/service/schema.t
 import { serviceNameLabel, triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { importNameLabel, seedImportNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { importNameLabel, importedServiceNameLabel, sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 
 /** Copies an object without its undefined fields. */
@@ -106,7 +106,7 @@ export const trimSliceTo =
     };
   };
 
-const sliceLabels = [serviceNameLabel, importNameLabel, seedImportNameLabel, sourceClusterLabel];
+const sliceLabels = [serviceNameLabel, importNameLabel, importedServiceNameLabel, sourceClusterLabel];
 
 const ready = { ready: true };
 const notReady = { ready: false };

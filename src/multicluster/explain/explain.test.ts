@@ -44,7 +44,7 @@ describe('explain', () => {
   test('MCS-137 returns the same facts as JSON', () => {
     const explanation = explain(merge(web, [east, conflicting]));
     assert.deepEqual(JSON.parse(JSON.stringify(explanation)), explanation);
-    assert.equal(explanation.views.seed.state, 'withdrawn');
+    assert.equal(explanation.views.supercluster.state, 'withdrawn');
     assert.deepEqual(explanation.conflicts[0]?.losers, ['west']);
   });
 
@@ -55,7 +55,7 @@ describe('explain', () => {
   });
 
   test('a quarantined cluster and a headless service', () => {
-    const merged = merge(web, [record('east', { spec: headless }), west], { seedPolicy: 'Quarantine' });
+    const merged = merge(web, [record('east', { spec: headless }), west], { conflictPolicy: 'Quarantine' });
     const text = explanationText(explain(merged));
     assert.match(text, /west {2}quarantined/);
     assert.match(text, /ImportedService {2}headless: http 80\/TCP from east/);
@@ -67,7 +67,7 @@ describe('plan', () => {
   const importer = (id: string, rest: Parameters<typeof member>[1] = {}): PlanMember => ({
     facts: member(id, rest),
     actual: nothingThere,
-    vipFor: ({ views }: Merged) => new AddressAllocator(pool).preview('shop/web', views.current?.families ?? []),
+    vipFor: ({ views }: Merged) => new AddressAllocator(pool).preview('shop/web', views.clusterset?.families ?? []),
   });
   const members = [importer('east'), importer('west'), importer('away', { namespaces: new Set() })];
   const added = hypotheticalExport(web, {
@@ -79,8 +79,8 @@ describe('plan', () => {
 
   test('plans a first export: ports, addresses, importers and writes', () => {
     const planned = plan(web, { before: [], after: withExport([], added), members });
-    assert.equal(planned.before.views.current.state, 'absent');
-    assert.deepEqual(planned.after.views.current.ports, [{ name: 'http', port: '80/TCP', clusters: ['west'] }]);
+    assert.equal(planned.before.views.clusterset.state, 'absent');
+    assert.deepEqual(planned.after.views.clusterset.ports, [{ name: 'http', port: '80/TCP', clusters: ['west'] }]);
     assert.deepEqual(planned.newConflicts, []);
     const [first, , away] = planned.importers;
     assert.equal(first?.ips.length, 1);
@@ -101,7 +101,7 @@ describe('plan', () => {
     }
   });
 
-  test('plans a conflicting export, which withdraws the seed view', () => {
+  test('plans a conflicting export, which withdraws the supercluster view', () => {
     const { actual } = settle(merge(web, [east]), { member: member('east'), actual: nothingThere, vip });
     const planned = plan(web, {
       before: [east],
@@ -112,7 +112,7 @@ describe('plan', () => {
       planned.newConflicts.map(({ field }) => field),
       ['spec.ports[http]'],
     );
-    assert.equal(planned.after.views.seed.state, 'withdrawn');
+    assert.equal(planned.after.views.supercluster.state, 'withdrawn');
     assert.equal(planned.importers[0]?.writes.delete, 1);
     const text = planText(planned);
     assert.match(text, /this would cause conflicts:\nconflict over spec.ports\[http\]/);
@@ -135,7 +135,7 @@ describe('plan', () => {
     });
     assert.deepEqual(planned.newConflicts, []);
     assert.match(planText(planned), /this would resolve conflicts over spec.ports\[http\]/);
-    assert.equal(planned.after.views.seed.state, 'served');
+    assert.equal(planned.after.views.supercluster.state, 'served');
   });
 });
 
@@ -154,7 +154,7 @@ describe('why', () => {
     const from = rest.from ?? north;
     const { actual, desired } = settle(merged, { member: from, actual: nothingThere, vip });
     const dns = { name, addresses: ['241.0.0.7'] };
-    return { merged, shape: 'current', from, members, desired, actual, leases: healthy, dns, ...rest };
+    return { merged, api: 'clusterset', from, members, desired, actual, leases: healthy, dns, ...rest };
   }
 
   const notReady = [sourceSlice('a', { endpoints: [endpoint('10.0.0.1', { conditions: { ready: false } })] })];
@@ -193,7 +193,7 @@ describe('why', () => {
     },
     {
       name: 'it is withdrawn because of a conflict',
-      input: settledInput([east, conflicting], { shape: 'seed' }),
+      input: settledInput([east, conflicting], { api: 'supercluster' }),
       broken: 'merged',
       messages: /in west: change port http to 80\/TCP/,
     },
@@ -205,7 +205,7 @@ describe('why', () => {
     },
     {
       name: 'the kind is not served',
-      input: settledInput([east], { from: member('north', { serves: { seed: true, current: false } }) }),
+      input: settledInput([east], { from: member('north', { serves: { supercluster: true, clusterset: false } }) }),
       broken: 'import',
       messages: /does not serve ServiceImport/,
     },

@@ -2,7 +2,7 @@
 import type { Conflict } from '../merge/conflict.ts';
 import { listText, valueText } from '../merge/conflict.ts';
 import type { Exporter, Merged, View } from '../merge/merged.ts';
-import type { ServiceKey, Shape } from '../record.ts';
+import type { ServiceKey, McsApi } from '../record.ts';
 import { exportedAt, textOf } from '../record.ts';
 import { columns } from '../../api/text.ts';
 
@@ -36,7 +36,7 @@ export interface PortReport {
 /** The explanation of one service; `-o json` prints it. */
 export interface Explanation extends ServiceKey {
   readonly exporters: readonly ExporterReport[];
-  readonly views: { readonly [shape in Shape]: ViewReport };
+  readonly views: { readonly [api in McsApi]: ViewReport };
   readonly conflicts: readonly Conflict[];
 }
 
@@ -45,7 +45,7 @@ export const explain = (merged: Merged): Explanation => ({
   namespace: merged.namespace,
   name: merged.name,
   exporters: merged.exporters.map((exporter) => exporterReport(exporter, merged)),
-  views: { seed: viewReport(merged, 'seed'), current: viewReport(merged, 'current') },
+  views: { supercluster: viewReport(merged, 'supercluster'), clusterset: viewReport(merged, 'clusterset') },
   conflicts: merged.conflicts,
 });
 
@@ -61,8 +61,8 @@ function exporterReport({ cluster, record, verdict }: Exporter, { quarantined }:
   }
 }
 
-function viewReport({ views, order }: Merged, shape: Shape): ViewReport {
-  const view = views[shape];
+function viewReport({ views, order }: Merged, api: McsApi): ViewReport {
+  const view = views[api];
   if (view === undefined) return { state: order.length > 0 ? 'withdrawn' : 'absent' };
   const { type, families, ports, clusters } = view;
   return {
@@ -88,8 +88,8 @@ export function explanationText(explanation: Explanation, isPartial = false): st
     ...columns(rows, '  '),
     ...columns(
       [
-        ['ImportedService', viewText(views.seed)],
-        ['ServiceImport', viewText(views.current)],
+        ['ImportedService', viewText(views.supercluster)],
+        ['ServiceImport', viewText(views.clusterset)],
       ],
       '  ',
     ),
@@ -105,8 +105,8 @@ const unexportedInReadClusters = 'no cluster that can be read exports it';
 const phases =
   'to change a port, add the new one under a name of its own in each cluster, then remove the old one; or export a new Service';
 
-const isOverWithdrawnPort = ({ reason, shapes }: Conflict): boolean =>
-  reason === 'PortConflict' && shapes.includes('seed');
+const isOverWithdrawnPort = ({ reason, apis }: Conflict): boolean =>
+  reason === 'PortConflict' && apis.includes('supercluster');
 
 /** A view as one line. */
 export function viewText({ state, type, ports = [] }: ViewReport): string {
@@ -119,9 +119,9 @@ export function viewText({ state, type, ports = [] }: ViewReport): string {
 }
 
 /** A conflict, its values and its fix, as lines. */
-export function conflictLines({ field, rule, values, winner, shapes, fix }: Conflict): readonly string[] {
+export function conflictLines({ field, rule, values, winner, apis, fix }: Conflict): readonly string[] {
   const where =
-    shapes.length === 1 ? ` (in the ${shapes[0] === 'seed' ? 'ImportedService' : 'ServiceImport'} only)` : '';
+    apis.length === 1 ? ` (in the ${apis[0] === 'supercluster' ? 'ImportedService' : 'ServiceImport'} only)` : '';
   const rows = values.map(({ cluster, value, since }) => [
     cluster,
     valueText(value),

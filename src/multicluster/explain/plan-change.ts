@@ -5,7 +5,7 @@ import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
 import type { SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
-import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import type { Denial, ClusterExport } from '../record.ts';
@@ -17,7 +17,7 @@ import { hypotheticalExport, plan, withExport, withoutExport } from './plan.ts';
 export interface PlanSource {
   readonly merged: Merged;
   readonly members: readonly Member[];
-  readonly seedPolicy: SeedPolicy;
+  readonly conflictPolicy: ConflictPolicy;
   readonly rules: SetRules;
   /** The time of the change. */
   readonly now: string;
@@ -34,7 +34,7 @@ export interface PlannedChange {
 export function planChange(
   key: Key,
   { verb, member, service }: PlannedChange,
-  { merged, members, seedPolicy, rules, now }: PlanSource,
+  { merged, members, conflictPolicy, rules, now }: PlanSource,
 ): ExportPlan {
   const { namespace = '', name } = nameFor(key);
   const before = merged.exporters.map(({ record }) => record);
@@ -59,12 +59,13 @@ export function planChange(
     {
       before,
       after: verb === 'export' ? withExport(before, record) : withoutExport(before, member.id),
-      options: { incumbents: merged.order, seedPolicy },
+      options: { incumbents: merged.order, conflictPolicy },
       unknownClusters: new Set(members.filter(({ caches }) => !caches.isSynced).map(({ id }) => id)),
       members: members.map((each) => ({
         facts: each.facts(),
         actual: each.actual(key),
-        vipFor: ({ views }) => each.options.vips?.preview(key, views.current ?? views.seed) ?? { state: 'unneeded' },
+        vipFor: ({ views }) =>
+          each.options.vips?.preview(key, views.clusterset ?? views.supercluster) ?? { state: 'unneeded' },
       })),
     },
   );

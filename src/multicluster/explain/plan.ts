@@ -8,7 +8,7 @@ import type { Actual, Desired, Refusal, Write } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
 import type { ClusterExport, MemberFacts, ServiceKey } from '../record.ts';
-import { textOf } from '../record.ts';
+import { mcsApis, textOf } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { Explanation } from './explain.ts';
 import { conflictLines, explain, viewText } from './explain.ts';
@@ -78,7 +78,7 @@ export const hypotheticalExport = (
   namespace: key.namespace,
   name: key.name,
   ...source,
-  currentExport: { metadata: { ...key, creationTimestamp: now }, spec: {} },
+  serviceExport: { metadata: { ...key, creationTimestamp: now }, spec: {} },
 });
 
 /** Plans a change of exports. */
@@ -182,11 +182,11 @@ export function planText(change: ExportPlan): string {
     `slices: ${slices}`,
     `${writes.create} created, ${writes.update} changed, ${writes.delete} deleted`,
   ]);
-  const views = (['seed', 'current'] as const).map((shape) => [
-    shape === 'seed' ? 'ImportedService' : 'ServiceImport',
-    viewText(before.views[shape]),
+  const views = mcsApis.map((api) => [
+    api === 'supercluster' ? 'ImportedService' : 'ServiceImport',
+    viewText(before.views[api]),
     '→',
-    viewText(after.views[shape]),
+    viewText(after.views[api]),
   ]);
   return [
     textOf(change),

@@ -7,7 +7,7 @@ import type { LeaseState } from './why.ts';
 import { identityProblems } from '../guard/identity.ts';
 import { sourceOfLease, uidOfLease } from '../lease/lease.ts';
 import { leasesIn } from '../lease/renewer.ts';
-import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import type { Dropped, SetRules } from '../guard/policy.ts';
 import { keysIn } from '../member/keys.ts';
@@ -27,7 +27,7 @@ const answersPerStep = 3;
 const noListener = { source() {}, target() {}, namespace() {}, state() {} };
 
 /** The controller's settings, which are not stored in the clusters. */
-export type ControllerOptions = Pick<ServicesOptions, 'seedPolicy' | 'deniedNamespaces'>;
+export type ControllerOptions = Pick<ServicesOptions, 'conflictPolicy' | 'deniedNamespaces'>;
 
 /** What commands read of each ready member in addition to its caches. */
 type Facts = ReadonlyMap<
@@ -54,8 +54,8 @@ export class Snapshot implements AsyncDisposable {
     this.#services = this.#merge();
   }
 
-  get seedPolicy(): SeedPolicy {
-    return this.#options.seedPolicy;
+  get conflictPolicy(): ConflictPolicy {
+    return this.#options.conflictPolicy;
   }
 
   /** Id → why the controller does not accept this member. */

@@ -8,7 +8,7 @@ import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { droppedEvents } from '../project/export-events.ts';
 import { isOurSlice } from '../project/labels.ts';
-import type { MemberFacts, ServiceKey, Shape } from '../record.ts';
+import type { MemberFacts, ServiceKey, McsApi } from '../record.ts';
 import { textOf } from '../record.ts';
 import { columns } from '../../api/text.ts';
 
@@ -20,8 +20,8 @@ export type DnsAnswer = { readonly name: string; readonly addresses: readonly st
 
 export interface WhyInput {
   readonly merged: Merged;
-  /** The view to check: `supercluster.local` (seed) or `clusterset.local` (current). */
-  readonly shape: Shape;
+  /** The view to check: `supercluster.local` or `clusterset.local`. */
+  readonly api: McsApi;
   /** The cluster in which the service is missing. */
   readonly from: MemberFacts;
   readonly members: readonly MemberFacts[];
@@ -137,13 +137,13 @@ function validStep({ merged: { exporters } }: WhyInput): Finding {
   return ok([`valid in ${namesOf(valid)}`, ...invalid].join('; '));
 }
 
-function mergedStep({ merged, shape }: WhyInput): Finding {
+function mergedStep({ merged, api }: WhyInput): Finding {
   const { views, order, conflicts, quarantined } = merged;
   if (order.length === 0) return unknown('there is nothing to merge');
-  const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
+  const own = conflicts.filter(({ apis }) => apis.includes(api));
   const fixes = own.map(({ field, fix }) => `${field}: ${fix.text}`).join('; ');
-  if (views[shape] === undefined) return broken(`withdrawn because of conflicts; ${fixes}`);
-  if (shape === 'seed' && quarantined.length > 0) return ok(`${listText(quarantined)} quarantined; ${fixes}`);
+  if (views[api] === undefined) return broken(`withdrawn because of conflicts; ${fixes}`);
+  if (api === 'supercluster' && quarantined.length > 0) return ok(`${listText(quarantined)} quarantined; ${fixes}`);
   return ok(own.length === 0 ? `merged from ${listText(order)}` : `merged, ${order[0] ?? ''} wins conflicts; ${fixes}`);
 }
 
@@ -153,13 +153,13 @@ function namespaceStep({ from, merged: { namespace } }: WhyInput): Finding {
   return ok(`namespace ${namespace} exists in ${from.id}`);
 }
 
-function importStep({ shape, from, desired, actual }: WhyInput): Finding {
+function importStep({ api, from, desired, actual }: WhyInput): Finding {
   const [wanted, there] =
-    shape === 'seed'
+    api === 'supercluster'
       ? [desired.importedService, actual.importedService]
       : [desired.serviceImport, actual.serviceImport];
-  const kind = shape === 'seed' ? 'ImportedService' : 'ServiceImport';
-  if (!from.serves[shape]) return broken(`cluster ${from.id} does not serve ${kind}: install its definition`);
+  const kind = api === 'supercluster' ? 'ImportedService' : 'ServiceImport';
+  if (!from.serves[api]) return broken(`cluster ${from.id} does not serve ${kind}: install its definition`);
   if (wanted === undefined && there !== undefined) return unknown(`${kind} is about to be deleted`);
   if (wanted === undefined) {
     const refusal = desired.refusals[0]?.message;
@@ -172,15 +172,15 @@ function importStep({ shape, from, desired, actual }: WhyInput): Finding {
     : ok(`${kind} is in ${from.id}`);
 }
 
-function addressStep({ shape, merged, desired, actual }: WhyInput): Finding {
-  if (merged.views[shape]?.type === 'Headless') return ok('headless: it needs no address');
-  const ips = addressesIn(shape, actual);
+function addressStep({ api, merged, desired, actual }: WhyInput): Finding {
+  if (merged.views[api]?.type === 'Headless') return ok('headless: it needs no address');
+  const ips = addressesIn(api, actual);
   if (ips.length > 0) return ok(`its address is ${listText(ips)}`);
   return desired.refusals[0] === undefined ? unknown('it has no address yet') : broken(desired.refusals[0].message);
 }
 
-function addressesIn(shape: Shape, { importedService, serviceImport }: Actual): readonly string[] {
-  if (shape === 'current') return serviceImport?.spec?.ips ?? [];
+function addressesIn(api: McsApi, { importedService, serviceImport }: Actual): readonly string[] {
+  if (api === 'clusterset') return serviceImport?.spec?.ips ?? [];
   const { ip } = importedService?.spec ?? {};
   return ip === undefined ? [] : [ip];
 }
@@ -240,16 +240,16 @@ const importedFrom = ({ serviceImport, importedService }: Actual): readonly stri
 const hasSlicesOf = (source: string, { slices }: Actual): boolean =>
   slices.some((slice) => isOurSlice(slice) && slice.metadata.labels?.[sourceClusterLabel] === source);
 
-function dnsStep({ shape, merged, actual, dns }: WhyInput): Finding {
+function dnsStep({ api, merged, actual, dns }: WhyInput): Finding {
   if (dns === undefined) return unknown('DNS was not queried');
   const { name, addresses } = dns;
   const { importedService, serviceImport } = actual;
-  if (addresses.length === 0 && (shape === 'seed' ? importedService : serviceImport) === undefined)
+  if (addresses.length === 0 && (api === 'supercluster' ? importedService : serviceImport) === undefined)
     return unknown(`${name} does not resolve: there is no import`);
   if (addresses.length === 0)
     return broken(`${name} does not resolve: does the DNS server of this cluster serve that zone?`);
-  const wanted = addressesIn(shape, actual);
-  const isHeadless = merged.views[shape]?.type === 'Headless';
+  const wanted = addressesIn(api, actual);
+  const isHeadless = merged.views[api]?.type === 'Headless';
   if (isHeadless || wanted.some((ip) => addresses.includes(ip)))
     return ok(`${name} resolves to ${listText(addresses)}`);
   return broken(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
-import { currentExport, endpoint, member, record, seedExport, sourceSlice, web } from '../testing/records.ts';
+import { serviceExport, endpoint, member, record, superclusterExport, sourceSlice, web } from '../testing/records.ts';
 import { AcceptedSlices, addressProblem } from './addresses.ts';
 import type { GuardContext } from './guard.ts';
 import { guard } from './guard.ts';
@@ -44,7 +44,7 @@ describe('guard', () => {
       const guarded = guard(given, policy, context);
       assert.equal(guarded.record.denial?.reason, denial);
       const { views, exporters } = merge(web, [guarded.record]);
-      assert.equal(views.current === undefined, denial !== undefined);
+      assert.equal(views.clusterset === undefined, denial !== undefined);
       assert.equal(exporters[0]?.verdict.state, denial === undefined ? 'valid' : 'invalid');
       // What is fine is passed on as it is.
       if (denial === undefined) assert.equal(guarded.record, given);
@@ -140,8 +140,8 @@ describe('labels and annotations', () => {
       exportedLabels: { team: 'a', 'kubernetes.io/x': 'b' },
       exportedAnnotations: { 'service.kubernetes.io/topology-mode': 'auto' },
     };
-    const { record: kept, dropped } = guard(record('west', { currentExport: currentExport({}, spec) }), {});
-    assert.deepEqual(kept.currentExport?.spec, { exportedLabels: { team: 'a' }, exportedAnnotations: {} });
+    const { record: kept, dropped } = guard(record('west', { serviceExport: serviceExport({}, spec) }), {});
+    assert.deepEqual(kept.serviceExport?.spec, { exportedLabels: { team: 'a' }, exportedAnnotations: {} });
     assert.deepEqual(
       dropped.map(({ what }) => what),
       ['label', 'annotation'],
@@ -156,8 +156,8 @@ describe('quotas', () => {
     return {
       ...record('west', { slices: [sourceSlice('a', { endpoints: all })] }),
       name,
-      seedExport: seedExport({ creationTimestamp }),
-      currentExport: undefined,
+      superclusterExport: superclusterExport({ creationTimestamp }),
+      serviceExport: undefined,
     };
   };
   const records = [exported('new', 3, 1), exported('old', 1, 4), exported('middle', 2, 3)];
@@ -178,7 +178,10 @@ describe('quotas', () => {
   }
 
   test('does not count an export that is being deleted', () => {
-    const going = { ...exported('gone', 1, 1), seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }) };
+    const going = {
+      ...exported('gone', 1, 1),
+      superclusterExport: superclusterExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
+    };
     assert.deepEqual([...overQuota([going, ...records], { maxExports: 3 }).keys()], []);
   });
 

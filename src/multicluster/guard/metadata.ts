@@ -36,20 +36,20 @@ export function withoutReservedKeys(record: ClusterExport): {
   readonly record: ClusterExport;
   readonly dropped: readonly Dropped[];
 } {
-  const { currentExport } = record;
-  const { exportedLabels, exportedAnnotations } = currentExport?.spec ?? {};
+  const { serviceExport } = record;
+  const { exportedLabels, exportedAnnotations } = serviceExport?.spec ?? {};
   const reserved = [
     ...reservedIn(exportedLabels).map((key) => ({ key, what: 'label' as const })),
     ...reservedIn(exportedAnnotations).map((key) => ({ key, what: 'annotation' as const })),
   ];
-  if (currentExport === undefined || reserved.length === 0) return { record, dropped: [] };
+  if (serviceExport === undefined || reserved.length === 0) return { record, dropped: [] };
   const spec = {
     ...(exportedLabels && { exportedLabels: withoutReserved(exportedLabels) }),
     ...(exportedAnnotations && { exportedAnnotations: withoutReserved(exportedAnnotations) }),
   };
   const { cluster, namespace, name } = record;
   return {
-    record: { ...record, currentExport: { ...currentExport, spec } },
+    record: { ...record, serviceExport: { ...serviceExport, spec } },
     dropped: reserved.map(({ key, what }) => ({
       cluster,
       namespace,

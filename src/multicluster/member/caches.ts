@@ -29,7 +29,7 @@ import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { isOurSlice } from '../project/labels.ts';
-import type { ImportFields, Shape } from '../record.ts';
+import type { ImportFields, McsApi } from '../record.ts';
 import { importFieldsOf } from './import-fields.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';
 
@@ -40,28 +40,28 @@ export interface CachesOptions {
   readonly endpoints: SharedEndpoints;
   /** Limit of all cached objects. */
   readonly limit: Usage;
-  /** Called when a shape turns out to be served, a cache has synced, or the limit is exceeded or no longer is. */
+  /** Called when an API turns out to be served, a cache has synced, or the limit is exceeded or no longer is. */
   readonly onChange: () => void;
 }
 
-/** The kinds of the current shape in one version. */
-interface CurrentKinds {
+/** The kinds of the clusterset API in one version. */
+interface ClustersetKinds {
   readonly version: McsVersion;
   readonly exports: Kind<ServiceExport>;
   readonly imports: Kind<ServiceImport>;
 }
 
 /** The newest version, in which everything is computed. */
-const newestKinds: CurrentKinds = { version: 'v1beta1', exports: serviceExportKind, imports: serviceImportKind };
+const newestKinds: ClustersetKinds = { version: 'v1beta1', exports: serviceExportKind, imports: serviceImportKind };
 
 /** The versions that a member may serve, newest first. They have the same fields and are views of the same objects. */
-const currentVersions: readonly CurrentKinds[] = [
+const clustersetVersions: readonly ClustersetKinds[] = [
   newestKinds,
   { version: 'v1alpha1', exports: serviceExportAlphaKind, imports: serviceImportAlphaKind },
 ];
 
-/** Replaces a kind of the current shape by the version that a member serves. */
-export function servedAs(kind: Kind, { exports, imports }: CurrentKinds): Kind {
+/** Replaces a kind of the clusterset API by the version that a member serves. */
+export function servedAs(kind: Kind, { exports, imports }: ClustersetKinds): Kind {
   if (kind === newestKinds.exports) return exports;
   return kind === newestKinds.imports ? imports : kind;
 }
@@ -69,18 +69,18 @@ export function servedAs(kind: Kind, { exports, imports }: CurrentKinds): Kind {
 /** Indexes of slices: by exported Service, by import, by source cluster. */
 type SliceIndex = 'service' | 'import' | 'source';
 
-/** Whether a member serves the kinds of a shape; `unknown` until it has answered. `deleted`: it did, and its caches are kept. */
+/** Whether a member serves the kinds of an API; `unknown` until it has answered. `deleted`: it did, and its caches are kept. */
 type Serving = 'unknown' | 'served' | 'absent' | 'deleted';
 
 const isMissing = (serving: Serving): boolean => serving === 'absent' || serving === 'deleted';
 
-/** Intervals of discovery. A shape may be installed later or in another version; a member without any is likely misconfigured. */
+/** Intervals of discovery. An API may be installed later or in another version; a member without any is likely misconfigured. */
 const discoveryMs = { unserved: 1000, normal: 30_000 };
 
 /** The caches of a member: one watch per kind, whatever the number of services. */
 export class MemberCaches {
-  readonly seedExports: Informer<SuperclusterExport>;
-  readonly currentExports: Informer<ServiceExport>;
+  readonly superclusterExports: Informer<SuperclusterExport>;
+  readonly serviceExports: Informer<ServiceExport>;
   readonly importedServices: Informer<ImportedService, 'source'>;
   readonly serviceImports: Informer<ServiceImport, 'source'>;
   readonly services: Informer<Service>;
@@ -90,11 +90,14 @@ export class MemberCaches {
   readonly serviceCidrs: OptionalInformer<ServiceCidr>;
   readonly #options: CachesOptions;
   readonly #informers: Informers;
-  readonly #serving: Record<Shape, Serving> = { seed: 'unknown', current: 'unknown' };
+  readonly #serving: Record<McsApi, Serving> = { supercluster: 'unknown', clusterset: 'unknown' };
   /** Ends the wait for the next discovery. */
-  readonly #wake: Record<Shape, AbortController> = { seed: new AbortController(), current: new AbortController() };
+  readonly #wake: Record<McsApi, AbortController> = {
+    supercluster: new AbortController(),
+    clusterset: new AbortController(),
+  };
   #areRangesKnown = false;
-  #currentKinds = newestKinds;
+  #clustersetKinds = newestKinds;
   #importFields: ImportFields = {};
 
   constructor(options: CachesOptions) {
@@ -102,15 +105,15 @@ export class MemberCaches {
     const informers = new Informers(options);
     this.#informers = informers;
     const limited = { budget: new ObjectBudget(options.limit), onExcess: options.onChange };
-    /** The server may have lost the kinds of a shape: discovers them at once. */
-    const checked = (shape: Shape): { readonly onNotFound: () => void } => ({
-      onNotFound: () => this.#wake[shape].abort(),
+    /** The server may have lost the kinds of an API: discovers them at once. */
+    const checked = (api: McsApi): { readonly onNotFound: () => void } => ({
+      onNotFound: () => this.#wake[api].abort(),
     });
-    this.seedExports = informers.of(superclusterExportKind, { ...limited, ...checked('seed') });
-    this.currentExports = informers.of(newestKinds.exports, {
+    this.superclusterExports = informers.of(superclusterExportKind, { ...limited, ...checked('supercluster') });
+    this.serviceExports = informers.of(newestKinds.exports, {
       ...limited,
-      ...checked('current'),
-      servedAs: () => this.#currentKinds.exports,
+      ...checked('clusterset'),
+      servedAs: () => this.#clustersetKinds.exports,
     });
     this.importedServices = informers.of<ImportedService, 'source'>(importedServiceKind, {
       ...limited,
@@ -119,7 +122,7 @@ export class MemberCaches {
     this.serviceImports = informers.of<ServiceImport, 'source'>(newestKinds.imports, {
       ...limited,
       indexes: { source: ({ status }) => clustersOf(status) },
-      servedAs: () => this.#currentKinds.imports,
+      servedAs: () => this.#clustersetKinds.imports,
     });
     this.namespaces = informers.of(namespaceKind, limited);
     this.serviceCidrs = informers.optional([serviceCidrKind], limited);
@@ -142,7 +145,7 @@ export class MemberCaches {
       },
       () => undefined, // stopped first
     );
-    await Promise.all([rangesKnown, this.#followShape('seed', signal), this.#followShape('current', signal)]);
+    await Promise.all([rangesKnown, this.#followApi('supercluster', signal), this.#followApi('clusterset', signal)]);
     await this.#informers.stop();
   }
 
@@ -152,34 +155,35 @@ export class MemberCaches {
   }
 
   /**
-   * Whether everything has been read. A member that serves neither shape is not synced: definitions that were deleted by
-   * accident must not look like deleted exports. A member that serves one shape has no exports of the other.
+   * Whether everything has been read. A member that serves neither API is not synced: definitions that were deleted by
+   * accident must not look like deleted exports. A member that serves one API has no exports of the other.
    */
   get isSynced(): boolean {
     return !this.#lacksBoth && this.isRead;
   }
 
-  /** Whether the server is known to serve neither shape. */
+  /** Whether the server is known to serve neither API. */
   get lacksKinds(): boolean {
     return this.#lacksBoth && this.isRead;
   }
 
   get #lacksBoth(): boolean {
-    const { seed, current } = this.#serving;
-    return isMissing(seed) && isMissing(current);
+    const { supercluster, clusterset } = this.#serving;
+    return isMissing(supercluster) && isMissing(clusterset);
   }
 
   /** Grows while the member is read for the first time. */
   get progress(): number {
-    const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;
-    const read = [services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports];
+    const { services, slices, namespaces, superclusterExports, importedServices, serviceExports, serviceImports } =
+      this;
+    const read = [services, slices, namespaces, superclusterExports, importedServices, serviceExports, serviceImports];
     const known = Object.values(this.#serving).filter((serving) => serving !== 'unknown');
     return read.filter(({ hasSynced }) => hasSynced).length + known.length + (this.#areRangesKnown ? 1 : 0);
   }
 
-  /** Whether everything that can exist has been read: of a shape that is not served nothing can exist. */
+  /** Whether everything that can exist has been read: of an API that is not served nothing can exist. */
   get isRead(): boolean {
-    const { seed, current } = this.#serving;
+    const { supercluster, clusterset } = this.#serving;
     if (this.excess !== undefined) return false;
     // Called for every member on every change of a service, so it must be cheap.
     return (
@@ -187,8 +191,8 @@ export class MemberCaches {
       this.services.hasSynced &&
       this.slices.hasSynced &&
       this.namespaces.hasSynced &&
-      (seed === 'absent' || (this.seedExports.hasSynced && this.importedServices.hasSynced)) &&
-      (current === 'absent' || (this.currentExports.hasSynced && this.serviceImports.hasSynced))
+      (supercluster === 'absent' || (this.superclusterExports.hasSynced && this.importedServices.hasSynced)) &&
+      (clusterset === 'absent' || (this.serviceExports.hasSynced && this.serviceImports.hasSynced))
     );
   }
 
@@ -199,18 +203,21 @@ export class MemberCaches {
 
   /** Why the caches are outdated: the member exceeds its limit. */
   get excess(): Error | undefined {
-    const { services, slices, namespaces, seedExports, importedServices, currentExports, serviceImports } = this;
+    const { services, slices, namespaces, superclusterExports, importedServices, serviceExports, serviceImports } =
+      this;
     const ofEach = services.excess ?? slices.excess ?? namespaces.excess;
-    return ofEach ?? seedExports.excess ?? importedServices.excess ?? currentExports.excess ?? serviceImports.excess;
+    return (
+      ofEach ?? superclusterExports.excess ?? importedServices.excess ?? serviceExports.excess ?? serviceImports.excess
+    );
   }
 
-  serves(shape: Shape): boolean {
-    return this.#serving[shape] === 'served' || this.#serving[shape] === 'deleted';
+  serves(api: McsApi): boolean {
+    return this.#serving[api] === 'served' || this.#serving[api] === 'deleted';
   }
 
-  /** The version of the current shape that is read and written. */
-  get currentKinds(): CurrentKinds {
-    return this.#currentKinds;
+  /** The version of the clusterset API that is read and written. */
+  get clustersetKinds(): ClustersetKinds {
+    return this.#clustersetKinds;
   }
 
   /** The fields that the server stores of a ServiceImport in that version. */
@@ -224,46 +231,48 @@ export class MemberCaches {
   }
 
   /**
-   * Starts the caches of a shape when it is served, and keeps following what is served: a member may be upgraded.
+   * Starts the caches of an API when it is served, and keeps following what is served: a member may be upgraded.
    * Definitions that are deleted change nothing in the caches: their objects must not look deleted.
    */
-  async #followShape(shape: Shape, signal: AbortSignal): Promise<void> {
+  async #followApi(api: McsApi, signal: AbortSignal): Promise<void> {
     const { clock, onChange } = this.#options;
     const caches =
-      shape === 'seed' ? [this.seedExports, this.importedServices] : [this.currentExports, this.serviceImports];
+      api === 'supercluster'
+        ? [this.superclusterExports, this.importedServices]
+        : [this.serviceExports, this.serviceImports];
     while (!signal.aborted) {
-      this.#wake[shape] = new AbortController();
-      const found = await this.#discover(shape, signal);
-      const before = this.#serving[shape];
-      const now = found === 'absent' && this.serves(shape) ? 'deleted' : (found ?? before);
-      this.#serving[shape] = now;
+      this.#wake[api] = new AbortController();
+      const found = await this.#discover(api, signal);
+      const before = this.#serving[api];
+      const now = found === 'absent' && this.serves(api) ? 'deleted' : (found ?? before);
+      this.#serving[api] = now;
       if (now === 'served' && before !== 'served') this.#start(...caches);
       if (now !== before) onChange();
       const isNormal = now !== 'unknown' && Object.values(this.#serving).includes('served');
-      const wake = AbortSignal.any([signal, this.#wake[shape].signal]);
+      const wake = AbortSignal.any([signal, this.#wake[api].signal]);
       await sleep(clock, isNormal ? discoveryMs.normal : discoveryMs.unserved, wake);
     }
   }
 
-  /** Whether a shape is served now; undefined: discovery failed, which does not mean that it is absent. */
-  async #discover(shape: Shape, signal: AbortSignal): Promise<Serving | undefined> {
+  /** Whether an API is served now; undefined: discovery failed, which does not mean that it is absent. */
+  async #discover(api: McsApi, signal: AbortSignal): Promise<Serving | undefined> {
     try {
       const isServed =
-        shape === 'seed' ? await this.#isServed(superclusterExportKind, signal) : await this.#useNewest(signal);
+        api === 'supercluster' ? await this.#isServed(superclusterExportKind, signal) : await this.#useNewest(signal);
       return isServed ? 'served' : 'absent';
     } catch (error) {
-      if (!signal.aborted) this.#options.log.debug({ shape, err: error }, 'discovery failed, retrying');
+      if (!signal.aborted) this.#options.log.debug({ api, err: error }, 'discovery failed, retrying');
       return undefined;
     }
   }
 
-  /** Uses the newest version of the current shape that is served, and returns whether there is one. Caches stay valid. */
+  /** Uses the newest version of the clusterset API that is served, and returns whether there is one. Caches stay valid. */
   async #useNewest(signal: AbortSignal): Promise<boolean> {
-    for (const kinds of currentVersions) {
+    for (const kinds of clustersetVersions) {
       if (!(await this.#isServed(kinds.exports, signal))) continue;
       this.#importFields = await importFieldsOf(this.#options.client, kinds.imports, signal);
-      const isOther = kinds !== this.#currentKinds;
-      this.#currentKinds = kinds;
+      const isOther = kinds !== this.#clustersetKinds;
+      this.#clustersetKinds = kinds;
       if (isOther) this.reopen();
       return true;
     }

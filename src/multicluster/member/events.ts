@@ -28,8 +28,8 @@ export interface MemberListener {
 
 /** A mutation cache for each kind that is written. */
 export interface MutationCaches {
-  readonly seedExports: MutationCache<SuperclusterExport>;
-  readonly currentExports: MutationCache<ServiceExport>;
+  readonly superclusterExports: MutationCache<SuperclusterExport>;
+  readonly serviceExports: MutationCache<ServiceExport>;
   readonly importedServices: MutationCache<ImportedService>;
   readonly serviceImports: MutationCache<ServiceImport>;
   readonly services: MutationCache<Service>;
@@ -44,8 +44,8 @@ export function subscribeTo(
   isExported: (key: Key) => boolean,
 ): void {
   const exported = all((object) => listener.source(keyOf(object)));
-  mutations.seedExports.follow(caches.seedExports, exported);
-  mutations.currentExports.follow(caches.currentExports, exported);
+  mutations.superclusterExports.follow(caches.superclusterExports, exported);
+  mutations.serviceExports.follow(caches.serviceExports, exported);
   const imported = all((object) => listener.target(keyOf(object)));
   mutations.importedServices.follow(caches.importedServices, imported);
   mutations.serviceImports.follow(caches.serviceImports, imported);

@@ -82,13 +82,13 @@ export class ExportEventRecorder implements Disposable {
   }
 
   /** Records Events about ignored parts of an export when they have changed. */
-  recordDropped({ seedExport, currentExport }: ClusterExport, dropped: readonly Dropped[]): void {
+  recordDropped({ superclusterExport, serviceExport }: ClusterExport, dropped: readonly Dropped[]): void {
     if (dropped.length === 0) return;
     const events = droppedEvents(dropped);
     const text = events.map(({ message }) => message).join('; ');
     for (const [kind, object] of [
-      [superclusterExportKind, seedExport],
-      [serviceExportKind, currentExport],
+      [superclusterExportKind, superclusterExport],
+      [serviceExportKind, serviceExport],
     ] as const) {
       if (object === undefined || this.#dropped.get(object) === text) continue;
       this.#dropped.set(object, text);

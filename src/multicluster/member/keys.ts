@@ -8,8 +8,8 @@ import type { Member } from './member.ts';
 /** The services that a member exports or holds something of. */
 export function keysIn({ caches }: Member): ReadonlySet<Key> {
   const objects = [
-    ...caches.seedExports.list(),
-    ...caches.currentExports.list(),
+    ...caches.superclusterExports.list(),
+    ...caches.serviceExports.list(),
     ...caches.importedServices.list(),
     ...caches.serviceImports.list(),
   ];
@@ -25,7 +25,7 @@ export function keysFrom(source: string, { caches }: Member): readonly Key[] {
 
 /** Everything that a member exports. */
 export function recordsIn(member: Member): readonly ClusterExport[] {
-  const { seedExports, currentExports } = member.caches;
-  const keys = new Set([...seedExports.list(), ...currentExports.list()].map(keyOf));
+  const { superclusterExports, serviceExports } = member.caches;
+  const keys = new Set([...superclusterExports.list(), ...serviceExports.list()].map(keyOf));
   return [...keys].flatMap((key) => member.record(key) ?? []);
 }

@@ -119,12 +119,12 @@ export class Member implements AsyncDisposable {
       log,
     });
     this.exportEvents = new ExportEventRecorder(
-      (kind, ...rest) => events.record(servedAs(kind, this.caches.currentKinds), ...rest),
+      (kind, ...rest) => events.record(servedAs(kind, this.caches.clustersetKinds), ...rest),
       clock,
     );
     this.#mutations = {
-      seedExports: new MutationCache<SuperclusterExport>(clock),
-      currentExports: new MutationCache<ServiceExport>(clock),
+      superclusterExports: new MutationCache<SuperclusterExport>(clock),
+      serviceExports: new MutationCache<ServiceExport>(clock),
       importedServices: new MutationCache<ImportedService>(clock),
       serviceImports: new MutationCache<ServiceImport>(clock),
       services: new MutationCache<Service>(clock),
@@ -176,8 +176,8 @@ export class Member implements AsyncDisposable {
       isConnected: probe.state === 'alive',
       // A cluster that leaves should hold nothing in any namespace.
       namespaces: { has: (name) => options.isLeaving !== true && this.hasNamespace(name) },
-      serves: { seed: caches.serves('seed'), current: caches.serves('current') },
-      currentVersion: caches.currentKinds.version,
+      serves: { supercluster: caches.serves('supercluster'), clusterset: caches.serves('clusterset') },
+      mcsVersion: caches.clustersetKinds.version,
       importFields: caches.importFields,
       hasStockProxy: options.vips === undefined,
       acceptsRelaxedNames: options.acceptsRelaxedNames ?? true,
@@ -207,23 +207,23 @@ export class Member implements AsyncDisposable {
     };
   }
 
-  /** Whether it exports a service in either shape. */
+  /** Whether it exports a service in either API. */
   isExported(key: Key): boolean {
-    return this.caches.seedExports.get(key) !== undefined || this.caches.currentExports.get(key) !== undefined;
+    return this.caches.superclusterExports.get(key) !== undefined || this.caches.serviceExports.get(key) !== undefined;
   }
 
   /** The namespaces with exports. */
   get exportedNamespaces(): ReadonlySet<string> {
-    const exports = [...this.caches.seedExports.list(), ...this.caches.currentExports.list()];
+    const exports = [...this.caches.superclusterExports.list(), ...this.caches.serviceExports.list()];
     return new Set(exports.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /** What this cluster exports of a service; undefined: nothing. */
   record(key: Key): ClusterExport | undefined {
     const { caches } = this;
-    const seedExport = one(this.#mutations.seedExports, key, caches.seedExports.get(key));
-    const currentExport = one(this.#mutations.currentExports, key, caches.currentExports.get(key));
-    if (seedExport === undefined && currentExport === undefined) return undefined;
+    const superclusterExport = one(this.#mutations.superclusterExports, key, caches.superclusterExports.get(key));
+    const serviceExport = one(this.#mutations.serviceExports, key, caches.serviceExports.get(key));
+    if (superclusterExport === undefined && serviceExport === undefined) return undefined;
     const { namespace = '', name } = nameFor(key);
     const slices = caches.slices.by('service', key);
     const service = caches.services.get(key);
@@ -231,13 +231,13 @@ export class Member implements AsyncDisposable {
       cluster: this.id,
       namespace,
       name,
-      seedExport,
-      currentExport,
+      superclusterExport,
+      serviceExport,
       service,
       slices,
       region: this.options.region,
       onLoss: lossPolicyOf(
-        [seedExport, currentExport].filter((each) => each !== undefined),
+        [superclusterExport, serviceExport].filter((each) => each !== undefined),
         this.options.onLoss,
       ),
     };
@@ -274,7 +274,7 @@ export class Member implements AsyncDisposable {
 
   async #apply(write: Write, options: { readonly signal: AbortSignal }): Promise<void> {
     const { object, verb } = write;
-    const kind = servedAs(write.kind, this.caches.currentKinds);
+    const kind = servedAs(write.kind, this.caches.clustersetKinds);
     await this.#mutationsOf(write.kind).write(object, async () => {
       if (verb !== 'delete') return withoutManagedFields(await this.client[verb](kind, object, options));
       const { namespace, name = '' } = object.metadata;
@@ -293,9 +293,9 @@ export class Member implements AsyncDisposable {
   #mutationsOf(kind: Kind): { write(object: ApiObject, make: () => Promise<ApiObject | undefined>): Promise<void> } {
     switch (kind) {
       case superclusterExportKind:
-        return this.#mutations.seedExports;
+        return this.#mutations.superclusterExports;
       case serviceExportKind:
-        return this.#mutations.currentExports;
+        return this.#mutations.serviceExports;
       case importedServiceKind:
         return this.#mutations.importedServices;
       case serviceImportKind:

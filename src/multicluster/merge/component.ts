@@ -22,7 +22,7 @@ export interface Component {
   readonly settings: ClusterSettings;
   readonly internalTrafficPolicy: string | undefined;
   readonly trafficDistribution: string | undefined;
-  /** From the export of the current shape; undefined: there is no such export. */
+  /** From the export of the clusterset API; undefined: there is no such export. */
   readonly exported:
     | {
         readonly labels: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export function verdictOf(record: ClusterExport): Verdict {
 /** The contribution of a valid export. */
 export function componentOf(record: ClusterExport, service: Service): Component {
   const { spec } = service;
-  const exportSpec = record.currentExport?.spec;
+  const exportSpec = record.serviceExport?.spec;
   return {
     cluster: record.cluster,
     since: exportedAt(record),
@@ -66,7 +66,7 @@ export function componentOf(record: ClusterExport, service: Service): Component 
     settings: settingsOf(record.cluster, service),
     internalTrafficPolicy: spec.internalTrafficPolicy,
     trafficDistribution: spec.trafficDistribution,
-    exported: record.currentExport && {
+    exported: record.serviceExport && {
       labels: exportSpec?.exportedLabels ?? {},
       annotations: exportSpec?.exportedAnnotations ?? {},
     },

@@ -1,5 +1,5 @@
 // A field on which clusters disagree: the data, and the text of the Conflict condition (MCS-137).
-import type { Shape } from '../record.ts';
+import type { McsApi } from '../record.ts';
 
 /** The reasons of the Conflict condition. */
 export type ConflictReason =
@@ -35,8 +35,8 @@ export interface Conflict {
   readonly winner: string;
   /** Clusters whose value differs from the winner's. */
   readonly losers: readonly string[];
-  /** The API shapes in which this is a conflict. */
-  readonly shapes: readonly Shape[];
+  /** The APIs in which this is a conflict. */
+  readonly apis: readonly McsApi[];
   readonly fix: Fix;
 }
 

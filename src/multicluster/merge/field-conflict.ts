@@ -1,5 +1,5 @@
 // Compares one field across clusters and computes the smallest fix.
-import type { Shape } from '../record.ts';
+import type { McsApi } from '../record.ts';
 import type { Component } from './component.ts';
 import type { Conflict, ConflictReason, Fix } from './conflict.ts';
 import { canonicalText, listText } from './conflict.ts';
@@ -9,7 +9,7 @@ export interface FieldRule<Value> {
   readonly field: string;
   readonly reason: ConflictReason;
   readonly rule: string;
-  readonly shapes: readonly Shape[];
+  readonly apis: readonly McsApi[];
   readonly valueOf: (component: Component) => Value;
   /** Whether a value takes part in the comparison. Default: all do. */
   readonly counts?: (value: Value) => boolean;
@@ -46,7 +46,7 @@ export function fieldConflict<Value>(components: readonly Component[], rule: Fie
       values: values.map(({ cluster, value, since }) => ({ cluster, value, since })),
       winner: winner.cluster,
       losers: losers.map(({ cluster }) => cluster),
-      shapes: rule.shapes,
+      apis: rule.apis,
       fix: smallestFix(compared, winner, rule),
     },
   ];

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { anyRecord, anyRecords, shuffledWithDuplicates } from '../testing/arbitrary-records.ts';
 import { web } from '../testing/records.ts';
 import { merge } from './merge.ts';
-import type { Merged, MergeOptions, SeedPolicy } from './merged.ts';
+import type { Merged, MergeOptions, ConflictPolicy } from './merged.ts';
 
 const options: fc.Arbitrary<MergeOptions> = fc.record({
-  seedPolicy: fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine'),
+  conflictPolicy: fc.constantFrom<ConflictPolicy>('Withdraw', 'OldestWins', 'Quarantine'),
   incumbents: fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e', 'gone']),
 });
 
@@ -82,7 +82,7 @@ describe('merge of arbitrary records', () => {
     fc.assert(
       fc.property(anyRecords, options, (records, given) => {
         const { conflicts, order } = merge(web, records, given);
-        for (const { values, winner, losers, fix, field, shapes } of conflicts) {
+        for (const { values, winner, losers, fix, field, apis } of conflicts) {
           const named = values.map(({ cluster }) => cluster);
           assert.ok(named.length >= 2 && named.every((cluster) => order.includes(cluster)), field);
           assert.ok(named.includes(winner) && losers.length > 0 && !losers.includes(winner), field);
@@ -91,7 +91,7 @@ describe('merge of arbitrary records', () => {
             field,
           );
           assert.ok(fix.clusters.length > 0 && fix.clusters.length < named.length, field);
-          assert.ok(shapes.length > 0, field);
+          assert.ok(apis.length > 0, field);
         }
       }),
     );
@@ -101,7 +101,7 @@ describe('merge of arbitrary records', () => {
     fc.assert(
       fc.property(anyRecords, options, (records, given) => {
         const { views } = merge(web, records, given);
-        for (const view of [views.seed, views.current]) {
+        for (const view of [views.supercluster, views.clusterset]) {
           if (view === undefined) continue;
           const names = view.ports.map(({ name }) => name);
           const numbers = view.ports.map(({ port, protocol }) => `${port}/${protocol}`);
@@ -121,19 +121,19 @@ describe('merge of arbitrary records', () => {
     );
   });
 
-  test('MCS-122 Withdraw hides the seed view only on a conflict; Quarantine leaves no conflict in it', () => {
+  test('MCS-122 Withdraw hides the supercluster view only on a conflict; Quarantine leaves no conflict in it', () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
         const { views, conflicts, order } = merge(web, records);
-        const isConflict = conflicts.some(({ shapes }) => shapes.includes('seed'));
-        assert.equal(views.seed === undefined, isConflict || order.length === 0);
-        const { quarantined } = merge(web, records, { seedPolicy: 'Quarantine' });
+        const isConflict = conflicts.some(({ apis }) => apis.includes('supercluster'));
+        assert.equal(views.supercluster === undefined, isConflict || order.length === 0);
+        const { quarantined } = merge(web, records, { conflictPolicy: 'Quarantine' });
         assert.equal(quarantined.length > 0, isConflict);
         const left = merge(
           web,
           records.filter(({ cluster }) => !quarantined.includes(cluster)),
         );
-        assert.equal(left.views.seed === undefined, order.length === 0);
+        assert.equal(left.views.supercluster === undefined, order.length === 0);
       }),
     );
   });

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ServicePort } from '../../api/kinds/core/service/schema.ts';
-import { currentExport, headless, http, record, seedExport, service, sourceSlice, web } from '../testing/records.ts';
+import {
+  serviceExport,
+  headless,
+  http,
+  record,
+  superclusterExport,
+  service,
+  sourceSlice,
+  web,
+} from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
-import type { Shape } from '../record.ts';
+import type { McsApi } from '../record.ts';
 import { merge } from './merge.ts';
-import type { SeedPolicy } from './merged.ts';
+import type { ConflictPolicy } from './merged.ts';
 
 const at = (port: number, name = 'http', rest: Partial<ServicePort> = {}): ServicePort => ({
   name,
@@ -21,8 +30,8 @@ const both = (east: RecordSettings, west: RecordSettings) => [
   record('west', { day: 2, ...west }),
 ];
 
-const portsOf = (merged: ReturnType<typeof merge>, shape: Shape): readonly string[] | undefined =>
-  merged.views[shape]?.ports.map((port) => `${port.name} ${port.port}/${port.protocol} ${port.clusters.join('+')}`);
+const portsOf = (merged: ReturnType<typeof merge>, api: McsApi): readonly string[] | undefined =>
+  merged.views[api]?.ports.map((port) => `${port.name} ${port.port}/${port.protocol} ${port.clusters.join('+')}`);
 
 describe('merged ports', () => {
   const tables: readonly {
@@ -30,82 +39,86 @@ describe('merged ports', () => {
     readonly east: readonly ServicePort[];
     readonly west: readonly ServicePort[];
     /** undefined: withdrawn. */
-    readonly seed: readonly string[] | undefined;
-    readonly current: readonly string[];
+    readonly supercluster: readonly string[] | undefined;
+    readonly clusterset: readonly string[];
     readonly conflicts: readonly string[];
   }[] = [
     {
       name: 'MCS-15 merges equal ports into one',
       east: [http],
       west: [http],
-      seed: ['http 80/TCP east+west'],
-      current: ['http 80/TCP east+west'],
+      supercluster: ['http 80/TCP east+west'],
+      clusterset: ['http 80/TCP east+west'],
       conflicts: [],
     },
     {
-      name: 'MCS-125 exposes the union, which is a conflict in the current shape only',
+      name: 'MCS-125 exposes the union, which is a conflict in the clusterset API only',
       east: [http],
       west: [http, at(9090, 'admin')],
-      seed: ['http 80/TCP east+west', 'admin 9090/TCP west'],
-      current: ['http 80/TCP east+west', 'admin 9090/TCP west'],
-      conflicts: ['current spec.ports[admin]'],
+      supercluster: ['http 80/TCP east+west', 'admin 9090/TCP west'],
+      clusterset: ['http 80/TCP east+west', 'admin 9090/TCP west'],
+      conflicts: ['clusterset spec.ports[admin]'],
     },
     {
       name: 'MCS-126 reports different numbers under one name',
       east: [http],
       west: [at(8080)],
-      seed: undefined,
-      current: ['http 80/TCP east'],
-      conflicts: ['seed+current spec.ports[http]'],
+      supercluster: undefined,
+      clusterset: ['http 80/TCP east'],
+      conflicts: ['supercluster+clusterset spec.ports[http]'],
     },
     {
       name: 'MCS-126 reports different protocols under one name',
       east: [at(53, 'dns')],
       west: [at(53, 'dns', { protocol: 'UDP' })],
-      seed: undefined,
-      current: ['dns 53/TCP east'],
-      conflicts: ['seed+current spec.ports[dns]'],
+      supercluster: undefined,
+      clusterset: ['dns 53/TCP east'],
+      conflicts: ['supercluster+clusterset spec.ports[dns]'],
     },
     {
       name: 'MCS-127 reports one number under two names',
       east: [http],
       west: [at(80, 'web')],
-      seed: undefined,
-      current: ['http 80/TCP east'],
-      conflicts: ['seed+current spec.ports[80/TCP].name', 'current spec.ports[http]', 'current spec.ports[web]'],
+      supercluster: undefined,
+      clusterset: ['http 80/TCP east'],
+      conflicts: [
+        'supercluster+clusterset spec.ports[80/TCP].name',
+        'clusterset spec.ports[http]',
+        'clusterset spec.ports[web]',
+      ],
     },
     {
       name: 'MCS-127 MCS-160 keeps equal numbers on two protocols as two ports',
       east: [at(53, 'dns-tcp'), at(53, 'dns-udp', { protocol: 'UDP' })],
       west: [at(53, 'dns-udp', { protocol: 'UDP' }), at(53, 'dns-tcp')],
-      seed: ['dns-tcp 53/TCP east+west', 'dns-udp 53/UDP east+west'],
-      current: ['dns-tcp 53/TCP east+west', 'dns-udp 53/UDP east+west'],
+      supercluster: ['dns-tcp 53/TCP east+west', 'dns-udp 53/UDP east+west'],
+      clusterset: ['dns-tcp 53/TCP east+west', 'dns-udp 53/UDP east+west'],
       conflicts: [],
     },
     {
       name: 'MCS-120 reports an unnamed port beside other ports',
       east: [at(80, '')],
       west: [at(9090, 'admin')],
-      seed: undefined,
-      current: [' 80/TCP east'],
-      conflicts: ['seed+current spec.ports', 'current spec.ports[""]', 'current spec.ports[admin]'],
+      supercluster: undefined,
+      clusterset: [' 80/TCP east'],
+      conflicts: ['supercluster+clusterset spec.ports', 'clusterset spec.ports[""]', 'clusterset spec.ports[admin]'],
     },
     {
-      name: 'MCS-160 accepts different appProtocol values in the seed shape',
+      name: 'MCS-160 accepts different appProtocol values in the supercluster API',
       east: [at(80, 'http', { appProtocol: 'http' })],
       west: [at(80, 'http', { appProtocol: 'kubernetes.io/h2c' })],
-      seed: ['http 80/TCP east+west'],
-      current: ['http 80/TCP east+west'],
-      conflicts: ['current spec.ports[http].appProtocol'],
+      supercluster: ['http 80/TCP east+west'],
+      clusterset: ['http 80/TCP east+west'],
+      conflicts: ['clusterset spec.ports[http].appProtocol'],
     },
   ];
-  for (const { name, east, west, seed, current, conflicts } of tables) {
+  for (const { name, east, west, supercluster, clusterset, conflicts } of tables) {
     test(name, () => {
       const merged = merge(web, both({ spec: { ports: east } }, { spec: { ports: west } }));
-      assert.deepEqual(portsOf(merged, 'seed'), seed);
-      assert.deepEqual(portsOf(merged, 'current'), current);
+      assert.deepEqual(portsOf(merged, 'supercluster'), supercluster);
+      assert.deepEqual(portsOf(merged, 'clusterset'), clusterset);
       assert.deepEqual(
-        merged.conflicts.map(({ shapes, field }) => `${shapes.join('+')} ${field}`),
+        merged.conflicts.map(({ apis, field }) => `${apis.join('+')} ${field}`),
         conflicts,
       );
       assert.ok(merged.conflicts.every(({ reason }) => reason === 'PortConflict'));
@@ -118,7 +131,7 @@ describe('merged ports', () => {
     const byAnnotation = service({ ports: [at(88, 'kdc')] }, { annotations });
     const merged = merge(web, both({ service: byField }, { service: byAnnotation }));
     assert.deepEqual(merged.conflicts, []);
-    assert.equal(merged.views.seed?.ports[0]?.srvServiceName, 'kerberos');
+    assert.equal(merged.views.supercluster?.ports[0]?.srvServiceName, 'kerberos');
   });
 });
 
@@ -128,129 +141,129 @@ describe('settings that must be equal', () => {
     readonly east: RecordSettings;
     readonly west: RecordSettings;
     readonly reasons: readonly string[];
-    readonly seed: 'shown' | 'withdrawn';
+    readonly supercluster: 'shown' | 'withdrawn';
   }[] = [
     {
       name: 'MCS-120 reports a Service that is headless in one cluster only',
       east: {},
       west: { spec: headless },
-      reasons: ['seed+current TypeConflict'],
-      seed: 'withdrawn',
+      reasons: ['supercluster+clusterset TypeConflict'],
+      supercluster: 'withdrawn',
     },
     {
       name: 'MCS-128 reports families without a common one',
       east: {},
       west: { spec: { ipFamilies: ['IPv6'] } },
-      reasons: ['seed+current IPFamilyConflict'],
-      seed: 'withdrawn',
+      reasons: ['supercluster+clusterset IPFamilyConflict'],
+      supercluster: 'withdrawn',
     },
     {
       name: 'MCS-128 accepts two families and one family with the same first family',
       east: { spec: dual },
       west: {},
       reasons: [],
-      seed: 'shown',
+      supercluster: 'shown',
     },
     {
-      name: 'MCS-128 reports the same two families in another order in the seed shape only',
+      name: 'MCS-128 reports the same two families in another order in the supercluster API only',
       east: { spec: dual },
       west: { spec: { ipFamilies: ['IPv6', 'IPv4'] } },
-      reasons: ['seed IPFamilyConflict'],
-      seed: 'withdrawn',
+      reasons: ['supercluster IPFamilyConflict'],
+      supercluster: 'withdrawn',
     },
     {
       name: 'MCS-131 reports different session affinity',
       east: {},
       west: { spec: { sessionAffinity: 'ClientIP' } },
-      reasons: ['current SessionAffinityConflict'],
-      seed: 'shown',
+      reasons: ['clusterset SessionAffinityConflict'],
+      supercluster: 'shown',
     },
     {
       name: 'MCS-131 reports different session affinity configs',
       east: { spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } } } },
       west: { spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 20 } } } },
-      reasons: ['current SessionAffinityConfigConflict'],
-      seed: 'shown',
+      reasons: ['clusterset SessionAffinityConfigConflict'],
+      supercluster: 'shown',
     },
     {
       name: 'MCS-130 reports different internal traffic policies',
       east: {},
       west: { spec: { internalTrafficPolicy: 'Local' } },
-      reasons: ['current InternalTrafficPolicyConflict'],
-      seed: 'shown',
+      reasons: ['clusterset InternalTrafficPolicyConflict'],
+      supercluster: 'shown',
     },
     {
       name: 'MCS-132 reports different traffic distributions',
       east: { spec: { trafficDistribution: 'PreferSameZone' } },
       west: {},
-      reasons: ['current TrafficDistributionConflict'],
-      seed: 'shown',
+      reasons: ['clusterset TrafficDistributionConflict'],
+      supercluster: 'shown',
     },
     {
       name: 'MCS-134 accepts different publishNotReadyAddresses',
       east: { spec: { publishNotReadyAddresses: true } },
       west: {},
       reasons: [],
-      seed: 'shown',
+      supercluster: 'shown',
     },
     {
       name: 'MCS-10 reports different exported labels and annotations',
-      east: { currentExport: currentExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'a' } }) },
-      west: { currentExport: currentExport({ creationTimestamp: '2026-01-02T00:00:00Z' }) },
-      reasons: ['current LabelsConflict', 'current AnnotationsConflict'],
-      seed: 'shown',
+      east: { serviceExport: serviceExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'a' } }) },
+      west: { serviceExport: serviceExport({ creationTimestamp: '2026-01-02T00:00:00Z' }) },
+      reasons: ['clusterset LabelsConflict', 'clusterset AnnotationsConflict'],
+      supercluster: 'shown',
     },
     {
-      name: 'MCS-10 ignores exports of the seed shape when it compares labels',
-      east: { currentExport: currentExport({}, { exportedLabels: { tier: 'a' } }) },
-      west: { currentExport: undefined },
+      name: 'MCS-10 ignores exports of the supercluster API when it compares labels',
+      east: { serviceExport: serviceExport({}, { exportedLabels: { tier: 'a' } }) },
+      west: { serviceExport: undefined },
       reasons: [],
-      seed: 'shown',
+      supercluster: 'shown',
     },
     {
       name: 'reports different public host names',
       east: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'a.example.org' } }) },
       west: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'b.example.org' } }) },
-      reasons: ['current HostnameConflict'],
-      seed: 'shown',
+      reasons: ['clusterset HostnameConflict'],
+      supercluster: 'shown',
     },
     {
       name: 'accepts a public host name that some clusters do not set, and another order of the same names',
       east: {},
       west: { service: service({}, { annotations: { 'fairlead.dev/hostname': 'a.example.org' } }) },
       reasons: [],
-      seed: 'shown',
+      supercluster: 'shown',
     },
     {
       name: 'MCS-91 treats NodePort and LoadBalancer as ClusterIP',
       east: { spec: { type: 'NodePort', ports: [{ ...http, nodePort: 30_080 }] } },
       west: { spec: { type: 'LoadBalancer' } },
       reasons: [],
-      seed: 'shown',
+      supercluster: 'shown',
     },
   ];
-  for (const { name, east, west, reasons, seed } of tables) {
+  for (const { name, east, west, reasons, supercluster } of tables) {
     test(name, () => {
       const merged = merge(web, both(east, west));
       assert.deepEqual(
-        merged.conflicts.map(({ shapes, reason }) => `${shapes.join('+')} ${reason}`),
+        merged.conflicts.map(({ apis, reason }) => `${apis.join('+')} ${reason}`),
         reasons,
       );
-      assert.equal(merged.views.seed === undefined ? 'withdrawn' : 'shown', seed);
-      assert.ok(merged.views.current, 'traffic is not disturbed in the current view');
+      assert.equal(merged.views.supercluster === undefined ? 'withdrawn' : 'shown', supercluster);
+      assert.ok(merged.views.clusterset, 'traffic is not disturbed in the clusterset view');
     });
   }
 
-  test('the current view has the common families, and all other settings of the oldest export', () => {
+  test('the clusterset view has the common families, and all other settings of the oldest export', () => {
     const east = { exportedLabels: { tier: 'a' } };
     const merged = merge(
       web,
       both(
-        { spec: { ...dual, sessionAffinity: 'ClientIP' }, currentExport: currentExport({}, east) },
+        { spec: { ...dual, sessionAffinity: 'ClientIP' }, serviceExport: serviceExport({}, east) },
         { spec: { trafficDistribution: 'PreferClose' } },
       ),
     );
-    const { families, sessionAffinity, trafficDistribution, labels } = merged.views.current ?? {};
+    const { families, sessionAffinity, trafficDistribution, labels } = merged.views.clusterset ?? {};
     assert.deepEqual(
       { families, sessionAffinity, trafficDistribution, labels },
       { families: ['IPv4'], sessionAffinity: 'ClientIP', trafficDistribution: undefined, labels: { tier: 'a' } },
@@ -269,7 +282,7 @@ describe('settings that must be equal', () => {
       record('east', { service: service({ publishNotReadyAddresses: true, ...affinity }, { annotations }) }),
       record('west', { day: 2, spec: { trafficDistribution: 'PreferSameZone' } }),
     ]);
-    assert.deepEqual(merged.views.seed?.clusters, [
+    assert.deepEqual(merged.views.supercluster?.clusters, [
       {
         cluster: 'east',
         topologyKeys: ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region', '*'],
@@ -301,7 +314,7 @@ describe('conflicts', () => {
       ],
       winner: 'east',
       losers: ['north', 'west'],
-      shapes: ['seed', 'current'],
+      apis: ['supercluster', 'clusterset'],
       fix: { clusters: ['east'], value: '8080/TCP', text: 'in east: change port http to 8080/TCP' },
     });
   });
@@ -318,7 +331,7 @@ describe('conflicts', () => {
   });
 
   const policies: readonly {
-    readonly policy: SeedPolicy;
+    readonly policy: ConflictPolicy;
     readonly ports: readonly string[] | undefined;
     readonly quarantined: readonly string[];
   }[] = [
@@ -327,13 +340,13 @@ describe('conflicts', () => {
     { policy: 'Quarantine', ports: ['http 80/TCP east'], quarantined: ['north', 'west'] },
   ];
   for (const { policy, ports, quarantined } of policies) {
-    test(`MCS-122 the seed view under ${policy}; in the current view the oldest wins`, () => {
-      const merged = merge(web, three, { seedPolicy: policy });
-      assert.deepEqual(portsOf(merged, 'seed'), ports);
+    test(`MCS-122 the supercluster view under ${policy}; in the clusterset view the oldest wins`, () => {
+      const merged = merge(web, three, { conflictPolicy: policy });
+      assert.deepEqual(portsOf(merged, 'supercluster'), ports);
       assert.deepEqual(merged.quarantined, quarantined);
-      assert.deepEqual(portsOf(merged, 'current'), ['http 80/TCP east']);
+      assert.deepEqual(portsOf(merged, 'clusterset'), ['http 80/TCP east']);
       assert.deepEqual(
-        merged.views.seed?.clusters.map(({ cluster }) => cluster),
+        merged.views.supercluster?.clusters.map(({ cluster }) => cluster),
         policy === 'Withdraw' ? undefined : policy === 'Quarantine' ? ['east'] : ['east', 'north', 'west'],
       );
     });
@@ -344,14 +357,17 @@ describe('conflicts', () => {
     const before = merge(web, three);
     const after = merge(web, solved, { incumbents: before.order });
     assert.deepEqual(after.conflicts, []);
-    assert.deepEqual(portsOf(after, 'seed'), ['http 8080/TCP east+north+west']);
+    assert.deepEqual(portsOf(after, 'supercluster'), ['http 8080/TCP east+north+west']);
   });
 });
 
 describe('validation of exports', () => {
   test('MCS-13 MCS-11 exports nothing without an export', () => {
     const merged = merge(web, []);
-    assert.deepEqual([merged.views.seed, merged.views.current, merged.exporters], [undefined, undefined, []]);
+    assert.deepEqual(
+      [merged.views.supercluster, merged.views.clusterset, merged.exporters],
+      [undefined, undefined, []],
+    );
   });
 
   const verdicts: readonly {
@@ -387,27 +403,27 @@ describe('validation of exports', () => {
     {
       name: 'MCS-104 withdraws when both exports are being deleted',
       west: {
-        seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
-        currentExport: currentExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
+        superclusterExport: superclusterExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
+        serviceExport: serviceExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }),
       },
       verdict: 'leaving',
       order: ['east'],
     },
     {
       name: 'MCS-28 keeps the service when one of two exports is being deleted',
-      west: { seedExport: seedExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }) },
+      west: { superclusterExport: superclusterExport({ deletionTimestamp: '2026-02-01T00:00:00Z' }) },
       verdict: 'valid',
       order: ['east', 'west'],
     },
     {
-      name: 'MCS-12 accepts an export of the seed shape alone',
-      west: { currentExport: undefined },
+      name: 'MCS-12 accepts an export of the supercluster API alone',
+      west: { serviceExport: undefined },
       verdict: 'valid',
       order: ['east', 'west'],
     },
     {
-      name: 'MCS-12 accepts an export of the current shape alone',
-      west: { seedExport: undefined },
+      name: 'MCS-12 accepts an export of the clusterset API alone',
+      west: { superclusterExport: undefined },
       verdict: 'valid',
       order: ['east', 'west'],
     },
@@ -423,15 +439,15 @@ describe('validation of exports', () => {
 
   test('MCS-94 merges a headless Service, also without ports', () => {
     const merged = merge(web, both({ spec: { ...headless, ports: [] } }, { spec: { ...headless, ports: [] } }));
-    assert.equal(merged.views.seed?.type, 'Headless');
+    assert.equal(merged.views.supercluster?.type, 'Headless');
     assert.deepEqual(merged.conflicts, []);
   });
 
   test('a headless Service without ipFamilies gets those of its slices', () => {
     const spec = { ...headless, ipFamilies: [] };
     const six = sourceSlice('web-six', { addressType: 'IPv6' });
-    assert.deepEqual(merge(web, [record('east', { spec, slices: [six] })]).views.seed?.families, ['IPv6']);
-    assert.deepEqual(merge(web, [record('east', { spec, slices: [] })]).views.seed?.families, ['IPv4']);
+    assert.deepEqual(merge(web, [record('east', { spec, slices: [six] })]).views.supercluster?.families, ['IPv6']);
+    assert.deepEqual(merge(web, [record('east', { spec, slices: [] })]).views.supercluster?.families, ['IPv4']);
   });
 
   test('throws on a record of another service', () => {
@@ -464,7 +480,7 @@ describe('precedence', () => {
       const { order, views } = merge(web, records, { incumbents });
       assert.equal(order.join(''), want);
       assert.deepEqual(
-        views.current?.clusters.map(({ cluster }) => cluster),
+        views.clusterset?.clusters.map(({ cluster }) => cluster),
         want.split(''),
       );
     });
@@ -480,8 +496,8 @@ describe('precedence', () => {
 
   test('two exports of one cluster count with the older timestamp', () => {
     const west = record('west', {
-      seedExport: seedExport({ creationTimestamp: '2026-01-01T00:00:00Z' }),
-      currentExport: currentExport({ creationTimestamp: '2026-01-09T00:00:00Z' }),
+      superclusterExport: superclusterExport({ creationTimestamp: '2026-01-01T00:00:00Z' }),
+      serviceExport: serviceExport({ creationTimestamp: '2026-01-09T00:00:00Z' }),
     });
     assert.deepEqual(merge(web, [record('east', { day: 5 }), west]).order, ['west', 'east']);
   });

@@ -1,4 +1,4 @@
-// Merges the exports of all clusters into one service, its conflicts and one view per API shape.
+// Merges the exports of all clusters into one service, its conflicts and one view per API.
 import type { ClusterExport, ServiceKey } from '../record.ts';
 import { textOf } from '../record.ts';
 import type { Component } from './component.ts';
@@ -12,7 +12,7 @@ import { commonFamilies, globalConflicts, settingConflicts } from './settings.ts
 
 /** Merges the records of one service. The result does not depend on the order of the records or on duplicates. */
 export function merge(key: ServiceKey, records: readonly ClusterExport[], options: MergeOptions = {}): Merged {
-  const { incumbents = [], seedPolicy = 'Withdraw' } = options;
+  const { incumbents = [], conflictPolicy = 'Withdraw' } = options;
   const validated = onePerCluster(key, records).map((record): Exporter => ({
     cluster: record.cluster,
     record,
@@ -24,8 +24,8 @@ export function merge(key: ServiceKey, records: readonly ClusterExport[], option
   const components = inPrecedence(valid, incumbents);
   const order = components.map(({ cluster }) => cluster);
   const conflicts = conflictsAmong(components);
-  const isSeedConflict = conflicts.some(({ shapes }) => shapes.includes('seed'));
-  const admitted = seedPolicy === 'Quarantine' ? withoutConflicting(components) : components;
+  const isSuperclusterConflict = conflicts.some(({ apis }) => apis.includes('supercluster'));
+  const admitted = conflictPolicy === 'Quarantine' ? withoutConflicting(components) : components;
   return {
     namespace: key.namespace,
     name: key.name,
@@ -34,8 +34,8 @@ export function merge(key: ServiceKey, records: readonly ClusterExport[], option
     conflicts,
     quarantined: components.filter((component) => !admitted.includes(component)).map(({ cluster }) => cluster),
     views: {
-      seed: isSeedConflict && seedPolicy === 'Withdraw' ? undefined : viewOf(admitted),
-      current: viewOf(components),
+      supercluster: isSuperclusterConflict && conflictPolicy === 'Withdraw' ? undefined : viewOf(admitted),
+      clusterset: viewOf(components),
     },
   };
 }
@@ -76,7 +76,7 @@ function withoutConflicting(components: readonly Component[]): readonly Componen
   return admitted;
 }
 
-/** Whether two clusters can be merged under the rules of the seed shape. */
+/** Whether two clusters can be merged under the rules of the supercluster API. */
 const isCompatible = (left: Component, right: Component): boolean =>
   left.type === right.type && left.families[0] === right.families[0] && havePortsCompatible(left, right);
 
@@ -128,8 +128,8 @@ function laterOf(left: ClusterExport, right: ClusterExport): ClusterExport {
   return canonicalText(left) >= canonicalText(right) ? left : right;
 }
 
-function revisionOf({ seedExport, currentExport, service, slices }: ClusterExport): number {
-  const revisions = [seedExport, currentExport, service, ...slices].map((object) =>
+function revisionOf({ superclusterExport, serviceExport, service, slices }: ClusterExport): number {
+  const revisions = [superclusterExport, serviceExport, service, ...slices].map((object) =>
     Number(object?.metadata.resourceVersion ?? 0),
   );
   return Math.max(...revisions.map((revision) => (Number.isNaN(revision) ? 0 : revision)));

@@ -1,9 +1,9 @@
-// The result of a merge: one service with one view per API shape.
+// The result of a merge: one service with one view per API.
 import type { ImportedServiceSpec } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { IpFamily, Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImportSpec } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { MergedPublication } from '../../api/kinds/multicluster/publication.ts';
-import type { Denial, ClusterExport, ServiceKey, Shape } from '../record.ts';
+import type { Denial, ClusterExport, ServiceKey, McsApi } from '../record.ts';
 import type { Conflict } from './conflict.ts';
 
 /** Why an export is invalid: the reason of its condition. */
@@ -38,7 +38,7 @@ export type ClusterSettings = NonNullable<ImportedServiceSpec['clusters']>[numbe
 
 export type ImportType = NonNullable<ServiceImportSpec['type']>;
 
-/** The service in one API shape. */
+/** The service in one API. */
 export interface View {
   readonly type: ImportType;
   readonly ports: readonly MergedPort[];
@@ -64,18 +64,18 @@ export interface Merged extends ServiceKey {
   readonly order: readonly string[];
   /** All conflicts, by field. */
   readonly conflicts: readonly Conflict[];
-  /** Clusters that the seed view omits because they conflict with clusters of higher precedence. */
+  /** Clusters that the supercluster view omits because they conflict with clusters of higher precedence. */
   readonly quarantined: readonly string[];
-  /** undefined: nothing is imported in that shape. */
-  readonly views: { readonly [shape in Shape]: View | undefined };
+  /** undefined: nothing is imported in that API. */
+  readonly views: { readonly [api in McsApi]: View | undefined };
 }
 
-/** How the seed view treats a conflict; in the current view the oldest always wins. */
-export type SeedPolicy = 'Withdraw' | 'OldestWins' | 'Quarantine';
+/** How the supercluster view treats a conflict; in the clusterset view the oldest always wins. */
+export type ConflictPolicy = 'Withdraw' | 'OldestWins' | 'Quarantine';
 
 export interface MergeOptions {
   /** Default: Withdraw (MCS-122, MCS-124). */
-  readonly seedPolicy?: SeedPolicy;
+  readonly conflictPolicy?: ConflictPolicy;
   /**
    * The order of the previous merge. These clusters keep their precedence whatever the timestamps of their exports:
    * clocks differ between clusters, and a restored backup must not change the winner.

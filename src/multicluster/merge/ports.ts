@@ -4,6 +4,7 @@ import { fieldConflict } from './field-conflict.ts';
 import type { Component, ComponentPort } from './component.ts';
 import type { Conflict } from './conflict.ts';
 import type { MergedPort } from './merged.ts';
+import { mcsApis } from '../record.ts';
 
 /** A port's identity is its protocol and number (MCS-160). */
 const numberOf = ({ port, protocol }: ComponentPort): string => `${port}/${protocol}`;
@@ -88,7 +89,7 @@ function numberConflict(components: readonly Component[], name: string): readonl
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
     rule: 'ports of one name must have the same number and protocol in all clusters',
-    shapes: ['seed', 'current'],
+    apis: mcsApis,
     valueOf,
     counts: (value) => value !== undefined,
     fixText: (value) => `change port ${nameText(name)} to ${value ?? ''}`,
@@ -101,7 +102,7 @@ function nameConflict(components: readonly Component[], number: string): readonl
     field: `spec.ports[${number}].name`,
     reason: 'PortConflict',
     rule: 'a port number and protocol must have the same name in all clusters',
-    shapes: ['seed', 'current'],
+    apis: mcsApis,
     valueOf: ({ ports }) => ports.find((port) => numberOf(port) === number)?.name,
     counts: (value) => value !== undefined,
     fixText: (value) => `name port ${number} ${nameText(value ?? '')}`,
@@ -117,7 +118,7 @@ function unnamedConflict(components: readonly Component[], names: readonly strin
     field: 'spec.ports',
     reason: 'PortConflict',
     rule: 'ports must have names if the clusters have more than one port together',
-    shapes: ['seed', 'current'],
+    apis: mcsApis,
     valueOf: ({ ports }) => ports.map((port) => `${nameText(port.name)} ${numberOf(port)}`).join(', '),
     counts: (value) => value !== '',
     fixText: (value) => value,
@@ -128,7 +129,7 @@ function unnamedConflict(components: readonly Component[], names: readonly strin
   }));
 }
 
-/** The union is served; the current shape also reports a conflict, the seed shape does not (MCS-125). */
+/** The union is served; the clusterset API also reports a conflict, the supercluster API does not (MCS-125). */
 function absenceConflict(components: readonly Component[], name: string): readonly Conflict[] {
   const valueOf = (component: Component): string | undefined => {
     const port = portNamed(component, name);
@@ -140,7 +141,7 @@ function absenceConflict(components: readonly Component[], name: string): readon
     field: `spec.ports[${nameText(name)}]`,
     reason: 'PortConflict',
     rule: 'all clusters should have the same ports; a port leads only to the clusters that have it',
-    shapes: ['current'],
+    apis: ['clusterset'],
     valueOf: (component) => (valueOf(component) === undefined ? undefined : present),
     prefersDefined: true,
     fixText: (value) => (value === undefined ? `remove port ${nameText(name)}` : `add port ${nameText(name)} ${value}`),
@@ -157,7 +158,7 @@ function detailConflict(
     field: `spec.ports[${nameText(name)}].${detail}`,
     reason: 'PortConflict',
     rule: `a port must have the same ${detail} in all clusters`,
-    shapes: ['current'],
+    apis: ['clusterset'],
     valueOf: (component) => portNamed(component, name)?.[detail],
     fixText: (value) =>
       value === undefined ? `remove ${detail} of port ${nameText(name)}` : `set ${detail} to ${value}`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { MergedPublication } from '../../api/kinds/multicluster/publication.ts';
-import { currentExport, http, record, seedExport, service, web } from '../testing/records.ts';
+import { serviceExport, http, record, superclusterExport, service, web } from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
 import { merge } from './merge.ts';
 
@@ -14,7 +14,7 @@ const named = { 'fairlead.dev/hostname': 'shop.example.org' };
 const ports = [{ label: 'http', protocol: 'TCP', port: 80 } as const];
 
 const publicationOf = (east: RecordSettings, west: RecordSettings): MergedPublication | undefined =>
-  merge(web, [record('east', east), record('west', { day: 2, ...west })]).views.current?.publication;
+  merge(web, [record('east', east), record('west', { day: 2, ...west })]).views.clusterset?.publication;
 
 describe('the public name of a merged service', () => {
   const both = (hostname = 'shop.example.org') => ({
@@ -34,8 +34,8 @@ describe('the public name of a merged service', () => {
   test('is read from either export, and the annotation of ExternalDNS counts', () => {
     const alpha = { 'external-dns.alpha.kubernetes.io/hostname': 'b.example.org, A.example.org' };
     for (const exported of [
-      { seedExport: seedExport({ annotations: alpha }) },
-      { currentExport: currentExport({ annotations: alpha }) },
+      { superclusterExport: superclusterExport({ annotations: alpha }) },
+      { serviceExport: serviceExport({ annotations: alpha }) },
     ]) {
       const east = { service: balanced('192.0.2.1'), ...exported };
       assert.deepEqual(publicationOf(east, { service: balanced('192.0.2.2') }), both('a.example.org,b.example.org'));

@@ -3,6 +3,7 @@ import type { IpFamily } from '../../api/kinds/core/service/schema.ts';
 import { fieldConflict } from './field-conflict.ts';
 import type { Component } from './component.ts';
 import type { Conflict } from './conflict.ts';
+import { mcsApis } from '../record.ts';
 
 const setTo =
   (field: string) =>
@@ -19,7 +20,7 @@ export function commonFamilies(components: readonly Component[]): readonly IpFam
   return common.length > 0 ? common : first.families;
 }
 
-/** Conflicts over type and IP family, which are global properties in both shapes (MCS-120). */
+/** Conflicts over type and IP family, which are global properties in both APIs (MCS-120). */
 export function globalConflicts(components: readonly Component[]): readonly Conflict[] {
   const haveCommonFamily = (components[0]?.families ?? []).some((family) =>
     components.every(({ families }) => families.includes(family)),
@@ -29,7 +30,7 @@ export function globalConflicts(components: readonly Component[]): readonly Conf
       field: 'spec.type',
       reason: 'TypeConflict',
       rule: 'the Service must be headless in all clusters or in none',
-      shapes: ['seed', 'current'],
+      apis: mcsApis,
       valueOf: ({ type }) => type,
       fixText: (type) =>
         type === 'Headless'
@@ -42,22 +43,22 @@ export function globalConflicts(components: readonly Component[]): readonly Conf
       rule: haveCommonFamily
         ? 'the first IP family must be the same in all clusters'
         : 'all clusters must have an IP family in common',
-      // The current shape serves the common families; the seed shape has one family, which must be equal (MCS-128).
-      shapes: haveCommonFamily ? ['seed'] : ['seed', 'current'],
+      // The clusterset API serves the common families; the supercluster API has one family, which must be equal (MCS-128).
+      apis: haveCommonFamily ? ['supercluster'] : mcsApis,
       valueOf: ({ families }) => families[0],
       fixText: (family) => `deploy a new Service whose first family is ${String(family)}`,
     }),
   ];
 }
 
-/** Conflicts over settings that are per cluster in the seed shape (MCS-130, MCS-131) and global in the current one. */
+/** Conflicts over settings that are per cluster in the supercluster API (MCS-130, MCS-131) and global in the clusterset API. */
 export function settingConflicts(components: readonly Component[]): readonly Conflict[] {
   const affinityOf = ({ settings }: Component): string => settings.sessionAffinity ?? 'None';
   const exporting = components.filter(({ exported }) => exported !== undefined);
-  const current = { shapes: ['current'] } as const;
+  const clusterset = { apis: ['clusterset'] } as const;
   return [
     ...fieldConflict(components, {
-      ...current,
+      ...clusterset,
       field: 'spec.sessionAffinity',
       reason: 'SessionAffinityConflict',
       rule: 'session affinity must be the same in all clusters',
@@ -68,7 +69,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
     ...fieldConflict(
       components.filter((component) => affinityOf(component) === 'ClientIP'),
       {
-        ...current,
+        ...clusterset,
         field: 'spec.sessionAffinityConfig',
         reason: 'SessionAffinityConfigConflict',
         rule: 'the settings of session affinity must be the same in all clusters',
@@ -77,7 +78,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       },
     ),
     ...fieldConflict(components, {
-      ...current,
+      ...clusterset,
       field: 'spec.internalTrafficPolicy',
       reason: 'InternalTrafficPolicyConflict',
       rule: 'the internal traffic policy must be the same in all clusters',
@@ -85,7 +86,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       fixText: setTo('internalTrafficPolicy'),
     }),
     ...fieldConflict(components, {
-      ...current,
+      ...clusterset,
       field: 'spec.trafficDistribution',
       reason: 'TrafficDistributionConflict',
       rule: 'the traffic distribution must be the same in all clusters',
@@ -93,7 +94,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       fixText: setTo('trafficDistribution'),
     }),
     ...fieldConflict(exporting, {
-      ...current,
+      ...clusterset,
       field: 'spec.exportedLabels',
       reason: 'LabelsConflict',
       rule: 'the exported labels must be the same in all clusters',
@@ -101,7 +102,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       fixText: setTo('exportedLabels'),
     }),
     ...fieldConflict(exporting, {
-      ...current,
+      ...clusterset,
       field: 'spec.exportedAnnotations',
       reason: 'AnnotationsConflict',
       rule: 'the exported annotations must be the same in all clusters',
@@ -109,7 +110,7 @@ export function settingConflicts(components: readonly Component[]): readonly Con
       fixText: setTo('exportedAnnotations'),
     }),
     ...fieldConflict(components, {
-      ...current,
+      ...clusterset,
       field: 'metadata.annotations[fairlead.dev/hostname]',
       reason: 'HostnameConflict',
       rule: 'the public host names must be the same in all clusters that set them',

@@ -1,7 +1,7 @@
 // Desired conditions, and how they change existing ones with their times.
 import type { Condition } from '../../api/metadata.ts';
 
-/** A condition without its time. Reason and message are always set, although the seed shape does not require them. */
+/** A condition without its time. Reason and message are always set, although the supercluster API does not require them. */
 export interface PlannedCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -9,7 +9,7 @@ export interface PlannedCondition {
   readonly message: string;
 }
 
-/** An existing condition: in the seed shape, all fields except type and status may be absent. */
+/** An existing condition: in the supercluster API, all fields except type and status may be absent. */
 export interface ExistingCondition {
   readonly type: string;
   readonly status: string;

@@ -75,7 +75,7 @@ describe('deliveries', () => {
   }
 
   test('MCS-122 acknowledges a withdrawn service when none of its objects is left', () => {
-    const facts = member('north', { serves: { seed: true, current: false } });
+    const facts = member('north', { serves: { supercluster: true, clusterset: false } });
     const conflict = merge(web, [record('east'), record('west', { spec: headless })]);
     const desired = project(conflict, { member: facts, actual: nothingThere, vip: reserved });
     const { state, hasAddress } = deliveryOf(facts, desired, diff(desired, nothingThere, { now }));

@@ -50,7 +50,7 @@ function hasAddressIn({ importedService, serviceImport, derivedService, refusals
     const { type, ips = [] } = serviceImport.spec ?? {};
     return type === 'Headless' || ips.length > 0;
   }
-  // The seed import is not written before it has an address; a withdrawn one needs none.
+  // The supercluster import is not written before it has an address; a withdrawn one needs none.
   return importedService !== undefined || derivedService === undefined;
 }
 

@@ -207,7 +207,7 @@ describe('a cluster that was not read', () => {
     assert.equal(gone.slices.length, 1);
   });
 
-  test('withdraws the seed view on a conflict of known clusters', () => {
+  test('withdraws the supercluster view on a conflict of known clusters', () => {
     const other = record('north', { day: 3, spec: { ports: [{ ...http, port: 81 }] } });
     assert.equal(again(merge(web, [record('east'), other])).importedService, undefined);
   });

@@ -20,15 +20,22 @@ import { withConditions } from './conditions.ts';
  * always in one.
  */
 export function diff(desired: Desired, actual: Actual, { now, mirrors = new MirrorCache() }: DiffOptions): Difference {
-  const seed = diffObject(importedServiceKind, desired.importedService, actual.importedService);
-  const current = diffImport(desired.serviceImport, actual.serviceImport, { status: desired.importStatus, now });
+  const supercluster = diffObject(importedServiceKind, desired.importedService, actual.importedService);
+  const clusterset = diffImport(desired.serviceImport, actual.serviceImport, { status: desired.importStatus, now });
   const derived = diffDerived(desired.derivedService, actual.derivedService);
   const slices =
     desired.slices === 'later' ? noChanges : diffSlices(desired.slices, actual.slices, { ...desired, mirrors });
-  const objects = [...derived.add, ...seed.add, ...current.add];
+  const objects = [...derived.add, ...supercluster.add, ...clusterset.add];
   return {
-    writes: [...objects, ...slices.add, ...slices.remove, ...seed.remove, ...current.remove, ...derived.remove],
-    obstacles: [derived, seed, current, slices].flatMap(({ obstacles }) => obstacles),
+    writes: [
+      ...objects,
+      ...slices.add,
+      ...slices.remove,
+      ...supercluster.remove,
+      ...clusterset.remove,
+      ...derived.remove,
+    ],
+    obstacles: [derived, supercluster, clusterset, slices].flatMap(({ obstacles }) => obstacles),
     // The next step needs UIDs, addresses and revisions from the responses.
     isPartial: objects.some(({ verb }) => verb === 'create' || verb === 'update' || verb === 'delete'),
   };

@@ -1,7 +1,7 @@
-// Computes the conditions of an export in each shape.
+// Computes the conditions of an export in each API.
 import { clustersText, conflictsText, listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
-import type { Shape } from '../record.ts';
+import type { McsApi } from '../record.ts';
 import type { Refusal } from './desired.ts';
 import type { PlannedCondition } from './conditions.ts';
 
@@ -18,8 +18,8 @@ export interface Delivery {
   readonly error?: string | undefined;
 }
 
-/** The conditions of an export in each shape. */
-export type ExportConditions = { readonly [shape in Shape]: readonly PlannedCondition[] };
+/** The conditions of an export in each API. */
+export type ExportConditions = { readonly [api in McsApi]: readonly PlannedCondition[] };
 
 /** The conditions of the exports of a cluster that is not leaving. */
 export function exportConditions(
@@ -29,8 +29,8 @@ export function exportConditions(
 ): ExportConditions {
   if (verdict.state === 'invalid') return invalidConditions(verdict.reason, verdict.message);
   return {
-    seed: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'seed')],
-    current: [valid, ready(deliveries), conflicting(merged, 'current')],
+    supercluster: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'supercluster')],
+    clusterset: [valid, ready(deliveries), conflicting(merged, 'clusterset')],
   };
 }
 
@@ -50,12 +50,12 @@ const valid: PlannedCondition = {
 
 /** MCS-25, MCS-93 */
 const invalidConditions = (reason: string, message: string): ExportConditions => ({
-  seed: [
+  supercluster: [
     { type: 'Initialized', status: 'False', reason, message },
     { type: 'Exported', status: 'False', reason, message },
     noConflict,
   ],
-  current: [
+  clusterset: [
     { type: 'Valid', status: 'False', reason, message },
     { type: 'Ready', status: 'False', reason: 'Failed', message },
     noConflict,
@@ -68,12 +68,12 @@ export function leftConditions(cluster: string): ExportConditions {
   const message = `cluster ${cluster} has left the cluster set: no cluster imports the service from here`;
   const conflict: PlannedCondition = { ...noConflict, message };
   return {
-    seed: [
+    supercluster: [
       { type: 'Initialized', status: 'False', reason, message },
       { type: 'Exported', status: 'False', reason, message },
       conflict,
     ],
-    current: [{ type: 'Ready', status: 'False', reason, message }, conflict],
+    clusterset: [{ type: 'Ready', status: 'False', reason, message }, conflict],
   };
 }
 
@@ -100,7 +100,7 @@ function initialized(deliveries: readonly Delivery[]): PlannedCondition {
 /** Whether all clusters have the service, or which lag (MCS-20, MCS-23). */
 function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): PlannedCondition {
   const type = 'Exported';
-  if (views.seed === undefined) {
+  if (views.supercluster === undefined) {
     const message = 'the service is withdrawn from all clusters until the conflict is resolved; see condition Conflict';
     return { type, status: 'False', reason: 'Conflict', message };
   }
@@ -172,8 +172,8 @@ function laggingText(deliveries: readonly Delivery[]): string {
 }
 
 /** The same on all exports of the service, not only on the newest (MCS-121, MCS-123). */
-function conflicting({ conflicts }: Merged, shape: Shape): PlannedCondition {
-  const own = conflicts.filter(({ shapes }) => shapes.includes(shape));
+function conflicting({ conflicts }: Merged, api: McsApi): PlannedCondition {
+  const own = conflicts.filter(({ apis }) => apis.includes(api));
   if (own.length === 0) return noConflict;
   const reasons = [...new Set(own.map(({ reason }) => reason))];
   return { type: 'Conflict', status: 'True', reason: reasons.join(','), message: conflictsText(own) };

@@ -23,7 +23,7 @@ export interface Progress {
   readonly now: string;
 }
 
-/** An export of either shape. */
+/** An export of either API. */
 export interface ExportObject extends ApiObject {
   readonly status?: { readonly conditions?: readonly ExistingCondition[] };
 }
@@ -38,14 +38,22 @@ export const isReportedExported = (record: ClusterExport): boolean =>
 
 /** The writes to the exports of one cluster; none in the steady state. Conditions are written after the finalizer. */
 export function diffExports(merged: Merged, exporter: Exporter, progress: Progress): readonly Write[] {
-  const { seedExport, currentExport } = exporter.record;
+  const { superclusterExport, serviceExport } = exporter.record;
   const planned = exportConditions(merged, exporter, progress.deliveries);
   const isLeaving = exporter.verdict.state === 'leaving';
   // Deleting one of two exports withdraws nothing: the other one still exports the service.
   const mayBeReleased = !isLeaving || progress.isWithdrawn;
   return [
-    ...diffExport(superclusterExportKind, seedExport, { conditions: planned.seed, mayBeReleased, now: progress.now }),
-    ...diffExport(serviceExportKind, currentExport, { conditions: planned.current, mayBeReleased, now: progress.now }),
+    ...diffExport(superclusterExportKind, superclusterExport, {
+      conditions: planned.supercluster,
+      mayBeReleased,
+      now: progress.now,
+    }),
+    ...diffExport(serviceExportKind, serviceExport, {
+      conditions: planned.clusterset,
+      mayBeReleased,
+      now: progress.now,
+    }),
   ];
 }
 
@@ -86,10 +94,10 @@ function conditionWrites(
  * which nothing would remove later. Exports without the finalizer are left alone.
  */
 export function diffLeft(record: ClusterExport, { cluster, now }: { cluster: string; now: string }): readonly Write[] {
-  const { seed, current } = leftConditions(cluster);
+  const { supercluster, clusterset } = leftConditions(cluster);
   return [
-    ...releaseWrites(superclusterExportKind, record.seedExport, { conditions: seed, now }),
-    ...releaseWrites(serviceExportKind, record.currentExport, { conditions: current, now }),
+    ...releaseWrites(superclusterExportKind, record.superclusterExport, { conditions: supercluster, now }),
+    ...releaseWrites(serviceExportKind, record.serviceExport, { conditions: clusterset, now }),
   ];
 }
 

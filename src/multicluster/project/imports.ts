@@ -1,4 +1,4 @@
-// Computes the import of a merged service in each shape, its status, and the derived Service for stock proxies.
+// Computes the import of a merged service in each API, its status, and the derived Service for stock proxies.
 import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
@@ -41,7 +41,7 @@ const annotated = (annotations: Readonly<Record<string, string>>): { annotations
   Object.keys(annotations).length === 0 ? {} : { annotations };
 
 /**
- * The seed import (MCS-105, MCS-106). It is not written before it has its address, because without one it would be headless. Its
+ * The supercluster import (MCS-105, MCS-106). It is not written before it has its address, because without one it would be headless. Its
  * clusters are in order of precedence, which survives restarts of the controller here.
  */
 export function importedServiceFor(key: ServiceKey, view: View, vip: VipState): ImportedService | undefined {
@@ -84,7 +84,7 @@ export interface ServiceImportInput {
   readonly fields?: ReadonlySet<string> | undefined;
 }
 
-/** The import in the current shape; its status is a separate write. */
+/** The import in the clusterset API; its status is a separate write. */
 export function serviceImportFor(
   key: ServiceKey,
   view: View,

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { managedByLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import { importNameLabel, seedImportNameLabel } from '../../api/kinds/multicluster/labels.ts';
+import { importNameLabel, importedServiceNameLabel } from '../../api/kinds/multicluster/labels.ts';
 import { trimEnd } from '../../api/text.ts';
-import type { ServiceKey, Shape } from '../record.ts';
+import type { ServiceKey, McsApi } from '../record.ts';
 
 /** The value of the managed-by label on slices (MCS-62); slices with another value are never changed (MCS-71). */
 export const managedBy = 'mcsd-controller.fairlead.dev';
@@ -12,10 +12,10 @@ export const managedBy = 'mcsd-controller.fairlead.dev';
 /** On imports and derived Services of this controller, with the value `managedBy`. */
 export const objectManagedByLabel = 'app.kubernetes.io/managed-by';
 
-/** On a slice: the name of its import in each shape (MCS-63). */
-export const importNameLabels: { readonly [shape in Shape]: string } = {
-  seed: seedImportNameLabel,
-  current: importNameLabel,
+/** On a slice: the name of its import in each API (MCS-63). */
+export const importNameLabels: { readonly [api in McsApi]: string } = {
+  supercluster: importedServiceNameLabel,
+  clusterset: importNameLabel,
 };
 
 /** On a slice: the name of its source slice in the source cluster. */

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
-import type { SeedPolicy } from '../merge/merged.ts';
+import type { ConflictPolicy } from '../merge/merged.ts';
 import type { ClusterExport } from '../record.ts';
 import { anyRecords } from '../testing/arbitrary-records.ts';
 import { member, web } from '../testing/records.ts';
@@ -21,23 +21,23 @@ const vip: fc.Arbitrary<VipState> = fc.constantFrom<VipState>(
 );
 
 const anyTarget: fc.Arbitrary<Target> = fc
-  .record({ hasStockProxy: fc.boolean(), seed: fc.boolean(), current: fc.boolean(), vip })
-  .map(({ hasStockProxy, seed, current, vip: given }) => ({
-    member: member('north', { hasStockProxy, serves: { seed, current } }),
+  .record({ hasStockProxy: fc.boolean(), supercluster: fc.boolean(), clusterset: fc.boolean(), vip })
+  .map(({ hasStockProxy, supercluster, clusterset, vip: given }) => ({
+    member: member('north', { hasStockProxy, serves: { supercluster, clusterset } }),
     actual: nothingThere,
     vip: given,
   }));
 
-const policy = fc.constantFrom<SeedPolicy>('Withdraw', 'OldestWins', 'Quarantine');
+const policy = fc.constantFrom<ConflictPolicy>('Withdraw', 'OldestWins', 'Quarantine');
 
 describe('projecting, whatever is merged', () => {
   test('computes no writes after applying them', () => {
     fc.assert(
-      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
-        const first = settle(merge(web, before, { seedPolicy }), target);
+      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, conflictPolicy) => {
+        const first = settle(merge(web, before, { conflictPolicy }), target);
         // From any state of the set to any other, not only from an empty member.
-        const second = settle(merge(web, after, { seedPolicy }), { ...target, actual: first.actual });
-        const third = settle(merge(web, after, { seedPolicy }), { ...target, actual: second.actual });
+        const second = settle(merge(web, after, { conflictPolicy }), { ...target, actual: first.actual });
+        const third = settle(merge(web, after, { conflictPolicy }), { ...target, actual: second.actual });
         assert.deepEqual(third.writes, []);
       }),
     );
@@ -45,10 +45,10 @@ describe('projecting, whatever is merged', () => {
 
   test('reaches the same objects from every state', () => {
     fc.assert(
-      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
-        const first = settle(merge(web, before, { seedPolicy }), target);
-        const around = settle(merge(web, after, { seedPolicy }), { ...target, actual: first.actual }).desired;
-        const straight = settle(merge(web, after, { seedPolicy }), target).desired;
+      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, conflictPolicy) => {
+        const first = settle(merge(web, before, { conflictPolicy }), target);
+        const around = settle(merge(web, after, { conflictPolicy }), { ...target, actual: first.actual }).desired;
+        const straight = settle(merge(web, after, { conflictPolicy }), target).desired;
         assert.deepEqual(withoutUids(around), withoutUids(straight));
       }),
     );
@@ -56,8 +56,8 @@ describe('projecting, whatever is merged', () => {
 
   test('MCS-61 MCS-69 never mixes endpoints of several slices', () => {
     fc.assert(
-      fc.property(anyRecords, anyTarget, policy, (records, target, seedPolicy) => {
-        const { slices } = settle(merge(web, records, { seedPolicy }), target).actual;
+      fc.property(anyRecords, anyTarget, policy, (records, target, conflictPolicy) => {
+        const { slices } = settle(merge(web, records, { conflictPolicy }), target).actual;
         for (const { metadata, endpoints } of slices) {
           const source = sourceOf(
             records,
@@ -77,16 +77,16 @@ describe('projecting, whatever is merged', () => {
 
   test('computes the same results with and without the cache', () => {
     fc.assert(
-      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, seedPolicy) => {
+      fc.property(anyRecords, anyRecords, anyTarget, policy, (before, after, target, conflictPolicy) => {
         const mirrors = new MirrorCache();
-        const first = settle(merge(web, before, { seedPolicy }), { ...target, mirrors });
+        const first = settle(merge(web, before, { conflictPolicy }), { ...target, mirrors });
         const given = { ...target, actual: first.actual };
-        const second = settle(merge(web, after, { seedPolicy }), { ...given, mirrors });
+        const second = settle(merge(web, after, { conflictPolicy }), { ...given, mirrors });
         assert.deepEqual(
           withoutUids(second.desired),
-          withoutUids(settle(merge(web, after, { seedPolicy }), given).desired),
+          withoutUids(settle(merge(web, after, { conflictPolicy }), given).desired),
         );
-        const again = settle(merge(web, after, { seedPolicy }), { ...given, actual: second.actual, mirrors });
+        const again = settle(merge(web, after, { conflictPolicy }), { ...given, actual: second.actual, mirrors });
         assert.deepEqual(again.writes, []);
       }),
     );
@@ -95,9 +95,9 @@ describe('projecting, whatever is merged', () => {
   test('never removes contributions of unknown clusters', () => {
     fc.assert(
       fc.property(anyRecords, fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e']), anyTarget, (records, unknown, target) => {
-        const before = settle(merge(web, records, { seedPolicy: 'OldestWins' }), target).actual;
+        const before = settle(merge(web, records, { conflictPolicy: 'OldestWins' }), target).actual;
         const known = records.filter(({ cluster }) => !unknown.includes(cluster));
-        const after = settle(merge(web, known, { seedPolicy: 'OldestWins' }), {
+        const after = settle(merge(web, known, { conflictPolicy: 'OldestWins' }), {
           ...target,
           actual: before,
           unknownClusters: new Set(unknown),

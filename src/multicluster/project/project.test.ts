@@ -74,7 +74,7 @@ describe('imports', () => {
     assert.equal(actual.slices.length, 1);
   });
 
-  test('MCS-45 writes no seed import without an address, because it would be headless', () => {
+  test('MCS-45 writes no supercluster import without an address, because it would be headless', () => {
     const full: VipState = { state: 'exhausted', family: 'IPv4', message: 'all are in use' };
     const { actual, desired } = settle(merge(web, [east]), { ...target, vip: full });
     assert.equal(actual.importedService, undefined);
@@ -120,8 +120,8 @@ describe('imports', () => {
   });
 
   test('writes only kinds that the member serves, and reports a member without any', () => {
-    const serving = (seed: boolean, current: boolean) =>
-      settle(merge(web, [east]), { ...target, member: member('north', { serves: { seed, current } }) });
+    const serving = (supercluster: boolean, clusterset: boolean) =>
+      settle(merge(web, [east]), { ...target, member: member('north', { serves: { supercluster, clusterset } }) });
     const onlyCurrent = serving(false, true).actual;
     assert.deepEqual([onlyCurrent.importedService, onlyCurrent.slices.length], [undefined, 1]);
     const onlySeed = serving(true, false).actual;
@@ -131,7 +131,7 @@ describe('imports', () => {
 
   test('omits fields that the definition of the member lacks, without repeated writes', () => {
     const importFields = { spec: new Set(['ports', 'ips', 'type']), status: new Set(['clusters']) };
-    const older = { ...target, member: member('old', { importFields, currentVersion: 'v1alpha1' }) };
+    const older = { ...target, member: member('old', { importFields, mcsVersion: 'v1alpha1' }) };
     const { actual } = settle(merge(web, [east]), older);
     assert.ok(actual.serviceImport);
     assert.deepEqual(Object.keys(actual.serviceImport.spec ?? {}).toSorted(), ['ips', 'ports', 'type']);
@@ -157,13 +157,13 @@ describe('imports', () => {
 });
 
 describe('conflicts in a member', () => {
-  test('MCS-122 MCS-124 MCS-136 withdraws the seed import until the conflict is fixed, and keeps the current one', () => {
+  test('MCS-122 MCS-124 MCS-136 withdraws the ImportedService until the conflict is fixed, and keeps the ServiceImport', () => {
     const before = settle(merge(web, [east, west]), target).actual;
     const during = settle(merge(web, [east, conflicting]), { ...target, actual: before }).actual;
     assert.equal(during.importedService, undefined);
     assert.deepEqual(during.serviceImport?.spec?.ports, [{ name: 'http', protocol: 'TCP', port: 80 }]);
     for (const { metadata } of during.slices) {
-      assert.equal(metadata.labels?.[importNameLabels.seed], undefined);
+      assert.equal(metadata.labels?.[importNameLabels.supercluster], undefined);
       assert.deepEqual(
         metadata.ownerReferences?.map(({ kind }) => kind),
         ['ServiceImport'],
@@ -175,7 +175,7 @@ describe('conflicts in a member', () => {
   });
 
   test('MCS-126 routes a port only to clusters that have it', () => {
-    const { actual } = settle(merge(web, [east, conflicting], { seedPolicy: 'OldestWins' }), target);
+    const { actual } = settle(merge(web, [east, conflicting], { conflictPolicy: 'OldestWins' }), target);
     assert.equal(bySource(actual.slices, 'east').length, 1);
     assert.deepEqual(bySource(actual.slices, 'west'), []);
     const more = [
@@ -194,16 +194,16 @@ describe('conflicts in a member', () => {
     assert.deepEqual(bySource(partly.slices, 'west')[0]?.ports, [{ name: 'admin', protocol: 'TCP', port: 9090 }]);
   });
 
-  test('shows a quarantined cluster in the current view only', () => {
+  test('shows a quarantined cluster in the clusterset view only', () => {
     const other = record('west', { day: 2, spec: headless });
-    const { actual } = settle(merge(web, [east, other], { seedPolicy: 'Quarantine' }), target);
+    const { actual } = settle(merge(web, [east, other], { conflictPolicy: 'Quarantine' }), target);
     assert.deepEqual(
       actual.importedService?.spec?.clusters?.map(({ cluster }) => cluster),
       ['east'],
     );
     const [slice] = bySource(actual.slices, 'west');
     assert.deepEqual(
-      [slice?.metadata.labels?.[importNameLabels.seed], slice?.metadata.labels?.[importNameLabels.current]],
+      [slice?.metadata.labels?.[importNameLabels.supercluster], slice?.metadata.labels?.[importNameLabels.clusterset]],
       [undefined, 'web'],
     );
   });

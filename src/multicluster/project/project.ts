@@ -32,19 +32,20 @@ export function project(merged: Merged, target: Target): Desired {
   const refusal = refusalOf(merged, target);
   if (refusal !== undefined) return nothing(merged, [refusal], untouchedClusters);
   const known = withUnknown(merged, actual, unknownClusters);
-  const seed = member.serves.seed ? known.views.seed : undefined;
-  const current = member.serves.current ? known.views.current : undefined;
-  const addressed = [current, seed].find((view) => view?.type === 'ClusterSetIP');
+  const supercluster = member.serves.supercluster ? known.views.supercluster : undefined;
+  const clusterset = member.serves.clusterset ? known.views.clusterset : undefined;
+  const addressed = [clusterset, supercluster].find((view) => view?.type === 'ClusterSetIP');
   const derivedService =
     addressed && member.hasStockProxy ? derivedServiceFor(merged, addressed, member.serviceFamilies) : undefined;
   const vip =
     addressed === undefined ? unneeded : member.hasStockProxy ? derivedVip(target, addressed) : givenVip(target);
   const vipOf = (view: View): VipState => (view.type === 'Headless' ? unneeded : vip);
-  const importedService = seed && importedServiceFor(merged, seed, vipOf(seed));
+  const importedService = supercluster && importedServiceFor(merged, supercluster, vipOf(supercluster));
   const isDerived = derivedService !== undefined;
   const fields = member.importFields?.spec;
-  const serviceImport = current && serviceImportFor(merged, current, { vip: vipOf(current), isDerived, fields });
-  const owners = ownersIn(target, { seed: importedService, current: serviceImport });
+  const serviceImport =
+    clusterset && serviceImportFor(merged, clusterset, { vip: vipOf(clusterset), isDerived, fields });
+  const owners = ownersIn(target, { supercluster: importedService, clusterset: serviceImport });
   const isWaiting = Object.keys(owners).length === 0 && (importedService ?? serviceImport) !== undefined;
   const options = {
     owners,
@@ -59,7 +60,7 @@ export function project(merged: Merged, target: Target): Desired {
     name: merged.name,
     importedService,
     serviceImport,
-    importStatus: current && importStatusFor(current, vipOf(current), member.importFields?.status),
+    importStatus: clusterset && importStatusFor(clusterset, vipOf(clusterset), member.importFields?.status),
     derivedService,
     slices: isWaiting ? 'later' : mirroredSlices(known, options),
     untouchedClusters,
@@ -105,7 +106,7 @@ function refusalOf({ namespace, name, order }: Merged, { member }: Target): Refu
       message: `cluster ${id} rejects the name ${name}: enable its feature gate RelaxedServiceNameValidation`,
     };
   }
-  if (!member.serves.seed && !member.serves.current) {
+  if (!member.serves.supercluster && !member.serves.clusterset) {
     return {
       reason: 'KindNotServed',
       message: `cluster ${id} serves neither kind of import: install their definitions`,
@@ -146,17 +147,22 @@ function derivedVip({ actual, member: { serviceFamilies } }: Target, { families 
   return { state: 'reserved', ips, families: ipFamilies };
 }
 
-function ownersIn({ actual, member }: Target, wanted: { readonly seed: unknown; readonly current: unknown }): Owners {
-  const seed = wanted.seed === undefined ? undefined : ownerOf(actual.importedService, seedOwner);
-  const current = wanted.current === undefined ? undefined : ownerOf(actual.serviceImport, currentOwner(member));
-  return { ...(seed && { seed }), ...(current && { current }) };
+function ownersIn(
+  { actual, member }: Target,
+  wanted: { readonly supercluster: unknown; readonly clusterset: unknown },
+): Owners {
+  const supercluster =
+    wanted.supercluster === undefined ? undefined : ownerOf(actual.importedService, importedServiceOwner);
+  const clusterset =
+    wanted.clusterset === undefined ? undefined : ownerOf(actual.serviceImport, serviceImportOwner(member));
+  return { ...(supercluster && { supercluster }), ...(clusterset && { clusterset }) };
 }
 
-const seedOwner = { apiVersion: 'multicluster.k8s.io/v1alpha1', kind: 'ImportedService', controller: false };
+const importedServiceOwner = { apiVersion: 'multicluster.k8s.io/v1alpha1', kind: 'ImportedService', controller: false };
 
 /** In a version that the member serves, because its garbage collector looks the owner up in that version. */
-const currentOwner = ({ currentVersion = 'v1beta1' }: MemberFacts): Omit<OwnerReference, 'name' | 'uid'> => ({
-  apiVersion: `multicluster.x-k8s.io/${currentVersion}`,
+const serviceImportOwner = ({ mcsVersion = 'v1beta1' }: MemberFacts): Omit<OwnerReference, 'name' | 'uid'> => ({
+  apiVersion: `multicluster.x-k8s.io/${mcsVersion}`,
   kind: 'ServiceImport',
   controller: false,
 });

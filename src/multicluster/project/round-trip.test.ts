@@ -13,13 +13,13 @@ import { testServer } from '../../server/testing/server.ts';
 import { merge } from '../merge/merge.ts';
 import type { ClusterExport } from '../record.ts';
 import {
-  currentExport,
+  serviceExport,
   endpoint,
   headless,
   http,
   member,
   record,
-  seedExport,
+  superclusterExport,
   sourceSlice,
   web,
 } from '../testing/records.ts';
@@ -87,7 +87,7 @@ const rich = sourceSlice('rich', {
   ],
 });
 const affinity = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } } } as const;
-const labels = currentExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'b' } });
+const labels = serviceExport({}, { exportedLabels: { tier: 'a' }, exportedAnnotations: { note: 'b' } });
 const states: readonly { readonly name: string; readonly records: readonly ClusterExport[] }[] = [
   { name: 'one cluster', records: [record('east')] },
   {
@@ -95,7 +95,7 @@ const states: readonly { readonly name: string; readonly records: readonly Clust
     records: [
       record('east', {
         slices: [rich],
-        currentExport: labels,
+        serviceExport: labels,
         region: 'eu-1',
         spec: {
           ...affinity,
@@ -146,11 +146,11 @@ describe('a server stores projected objects unchanged', () => {
     await client.create(serviceExportKind, { ...bare, spec: labels.spec ?? {} });
     const deliveries = [{ cluster: 'east', state: 'acknowledged', hasAddress: true } as const];
     const round = async (isWithdrawn: boolean): Promise<number> => {
-      const [seed, current] = [
+      const [supercluster, clusterset] = [
         await client.find(superclusterExportKind, web),
         await client.find(serviceExportKind, web),
       ];
-      const merged = merge(web, [record('east', { seedExport: seed, currentExport: current })]);
+      const merged = merge(web, [record('east', { superclusterExport: supercluster, serviceExport: clusterset })]);
       const [exporter] = merged.exporters;
       assert.ok(exporter);
       const writes = diffExports(merged, exporter, { deliveries, isWithdrawn, now });
@@ -173,12 +173,12 @@ describe('a server stores projected objects unchanged', () => {
   });
 });
 
-test('keeps conditions of a seed export without reasons', () => {
+test('keeps conditions of a supercluster export without reasons', () => {
   const old = {
-    ...seedExport({ finalizers: [exportFinalizer] }),
+    ...superclusterExport({ finalizers: [exportFinalizer] }),
     status: { conditions: [{ type: 'Initialized', status: 'True' }] },
   };
-  const merged = merge(web, [record('east', { seedExport: old, currentExport: undefined })]);
+  const merged = merge(web, [record('east', { superclusterExport: old, serviceExport: undefined })]);
   const [exporter] = merged.exporters;
   assert.ok(exporter);
   assert.equal(diffExports(merged, exporter, { deliveries: [], isWithdrawn: false, now }).length, 1);

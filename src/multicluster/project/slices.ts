@@ -4,13 +4,14 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { OwnerReference } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Merged } from '../merge/merged.ts';
-import type { ClusterExport, Shape } from '../record.ts';
+import type { ClusterExport, McsApi } from '../record.ts';
+import { mcsApis } from '../record.ts';
 import { importNameLabels, managedBy } from './labels.ts';
 import type { MirrorCache, MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';
 
-/** References to the existing imports of each shape in the member (MCS-66, MCS-67). */
-export type Owners = { readonly [shape in Shape]?: OwnerReference };
+/** References to the existing imports of each API in the member (MCS-66, MCS-67). */
+export type Owners = { readonly [api in McsApi]?: OwnerReference };
 
 export interface SliceOptions {
   readonly owners: Owners;
@@ -30,7 +31,7 @@ export function mirroredSlices(merged: Merged, options: SliceOptions): readonly 
   return merged.exporters
     .filter(({ cluster, verdict }) => verdict.state === 'valid' && !options.except.has(cluster))
     .flatMap(({ record }) => {
-      const shown = shapesThatShow(merged, record.cluster, options.owners);
+      const shown = apisThatShow(merged, record.cluster, options.owners);
       return shown.length === 0 ? [] : mirrorsOf(record, ruleFor({ merged, record, shown }, options), options.mirrors);
     })
     .toSorted((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1));
@@ -41,18 +42,16 @@ function mirrorsOf({ slices }: ClusterExport, rule: MirrorRule, mirrors: MirrorC
   return slices.flatMap((slice) => mirrors.mirror(slice, text, () => mirrorOf(slice, rule)) ?? []);
 }
 
-const shapes = ['seed', 'current'] as const;
-
-const shapesThatShow = ({ views }: Merged, cluster: string, owners: Owners): readonly Shape[] =>
-  shapes.filter(
-    (shape) =>
-      owners[shape] !== undefined && views[shape]?.clusters.some((settings) => settings.cluster === cluster) === true,
+const apisThatShow = ({ views }: Merged, cluster: string, owners: Owners): readonly McsApi[] =>
+  mcsApis.filter(
+    (api) =>
+      owners[api] !== undefined && views[api]?.clusters.some((settings) => settings.cluster === cluster) === true,
   );
 
 interface Source {
   readonly merged: Merged;
   readonly record: ClusterExport;
-  readonly shown: readonly Shape[];
+  readonly shown: readonly McsApi[];
 }
 
 function ruleFor({ merged, record, shown }: Source, options: SliceOptions): MirrorRule {
@@ -69,11 +68,11 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
     labels: {
       [managedByLabel]: managedBy,
       [sourceClusterLabel]: cluster,
-      ...Object.fromEntries(shown.map((shape) => [importNameLabels[shape], name])),
+      ...Object.fromEntries(shown.map((api) => [importNameLabels[api], name])),
       // Never the exported name: the Service of this cluster would get endpoints of others (MCS-7, MCS-53).
       ...(derivedName === undefined ? {} : { [serviceNameLabel]: derivedName }),
     },
-    owners: shown.flatMap((shape) => owners[shape] ?? []),
+    owners: shown.flatMap((api) => owners[api] ?? []),
     ports: routedPorts({ merged, record, shown }),
     keepsSrvNames,
     publishesAll: service?.spec.publishNotReadyAddresses === true,
@@ -85,6 +84,6 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
 function routedPorts({ merged, record: { cluster, service }, shown }: Source): readonly string[] | undefined {
   // A Service without ports is headless; its slices have the ports.
   if ((service?.spec.ports ?? []).length === 0) return undefined;
-  const ports = shown.flatMap((shape) => merged.views[shape]?.ports ?? []);
+  const ports = shown.flatMap((api) => merged.views[api]?.ports ?? []);
   return [...new Set(ports.filter(({ clusters }) => clusters.includes(cluster)).map(({ name }) => name))].toSorted();
 }

@@ -17,15 +17,15 @@ export function withUnknown(merged: Merged, actual: Actual, unknown: ReadonlySet
   if (unknown.size === 0) return merged;
   const { importedService, serviceImport } = actual;
   // A service that was withdrawn because of a conflict stays withdrawn.
-  const isConflict = merged.order.length > 0 && merged.views.seed === undefined;
-  const seedBefore =
-    importedService && isOurs(importedService) && !isConflict ? seedViewIn(importedService) : undefined;
-  const currentBefore = serviceImport && isOurs(serviceImport) ? currentViewIn(serviceImport) : undefined;
+  const isConflict = merged.order.length > 0 && merged.views.supercluster === undefined;
+  const superclusterBefore =
+    importedService && isOurs(importedService) && !isConflict ? importedServiceView(importedService) : undefined;
+  const clustersetBefore = serviceImport && isOurs(serviceImport) ? serviceImportView(serviceImport) : undefined;
   return {
     ...merged,
     views: {
-      seed: carriedOver(seedBefore, merged.views.seed, unknown),
-      current: carriedOver(currentBefore, merged.views.current, unknown),
+      supercluster: carriedOver(superclusterBefore, merged.views.supercluster, unknown),
+      clusterset: carriedOver(clustersetBefore, merged.views.clusterset, unknown),
     },
   };
 }
@@ -59,7 +59,7 @@ function inOrderOf(
 
 const noMetadata = { labels: {}, annotations: {} };
 
-function seedViewIn({ metadata, spec }: ImportedService): View {
+function importedServiceView({ metadata, spec }: ImportedService): View {
   const { ports = [], clusters = [], ipFamily, ip } = spec ?? {};
   return {
     type: ip === undefined ? 'Headless' : 'ClusterSetIP',
@@ -71,7 +71,7 @@ function seedViewIn({ metadata, spec }: ImportedService): View {
   };
 }
 
-function currentViewIn({ metadata, spec, status }: ServiceImport): View {
+function serviceImportView({ metadata, spec, status }: ServiceImport): View {
   const { type = 'ClusterSetIP', ports = [], ips = [], ipFamilies = familiesOf(ips), ...rest } = spec ?? {};
   const { labels = {}, annotations = {} } = metadata;
   return {

@@ -4,11 +4,14 @@ import { Vips } from '../member/vips.ts';
 import { exportFinalizer } from '../project/labels.ts';
 import { nothingThere } from '../project/testing/actual.ts';
 import { MemberInMemory, webKey } from '../testing/member.ts';
-import { currentExport, record, seedExport } from '../testing/records.ts';
+import { serviceExport, record, superclusterExport } from '../testing/records.ts';
 import { Reconcilers } from './testing/reconcilers.ts';
 
 const leaving = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: [exportFinalizer] };
-const deletedExport = record('east', { seedExport: seedExport(leaving), currentExport: currentExport(leaving) });
+const deletedExport = record('east', {
+  superclusterExport: superclusterExport(leaving),
+  serviceExport: serviceExport(leaving),
+});
 
 /** A set in which east exports the service. Imports are reconciled in the given members. */
 async function setUp(imported: readonly string[] = ['east', 'west'], options: { isLeaving?: boolean } = {}) {
@@ -22,9 +25,9 @@ async function setUp(imported: readonly string[] = ['east', 'west'], options: { 
   return { east, west, reconcilers };
 }
 
-/** `Type=Status Reason` of the seed export. */
+/** `Type=Status Reason` of the supercluster export. */
 const conditionsOf = (member: MemberInMemory): readonly string[] =>
-  (member.exports.get(webKey)?.seedExport?.status?.conditions ?? []).map(
+  (member.exports.get(webKey)?.superclusterExport?.status?.conditions ?? []).map(
     ({ type, status, reason }) => `${type}=${status} ${reason}`,
   );
 
@@ -132,12 +135,15 @@ describe('a cluster that leaves the set', () => {
   test('gets last conditions, then loses the finalizers', async () => {
     const { east, reconcilers } = await setUp([], { isLeaving: true });
     const withFinalizer = { finalizers: [exportFinalizer] };
-    east.exports.set(webKey, record('east', { seedExport: seedExport(withFinalizer), currentExport: undefined }));
+    east.exports.set(
+      webKey,
+      record('east', { superclusterExport: superclusterExport(withFinalizer), serviceExport: undefined }),
+    );
     reconcilers.changed();
     assert.equal(await reconcilers.export('east'), 0);
     assert.deepEqual(east.takeWrites(), ['updateStatus ServiceExport', 'update ServiceExport']);
     assert.equal(conditionsOf(east)[0], 'Initialized=False NotAMember');
-    assert.deepEqual(east.exports.get(webKey)?.seedExport?.metadata.finalizers ?? [], []);
+    assert.deepEqual(east.exports.get(webKey)?.superclusterExport?.metadata.finalizers ?? [], []);
   });
 });
 

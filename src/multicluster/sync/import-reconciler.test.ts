@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Vips } from '../member/vips.ts';
 import { MemberInMemory, webKey } from '../testing/member.ts';
-import { currentExport, record, seedExport } from '../testing/records.ts';
+import { serviceExport, record, superclusterExport } from '../testing/records.ts';
 import { Reconcilers } from './testing/reconcilers.ts';
 
 const firstWrites = [
@@ -90,7 +90,10 @@ describe('a member that another controller writes to', () => {
 describe('deletions of slices', () => {
   const withoutSlices = record('east', { slices: [] });
   const leaving = { deletionTimestamp: '2026-01-02T00:00:00Z' };
-  const deletedExport = record('east', { seedExport: seedExport(leaving), currentExport: currentExport(leaving) });
+  const deletedExport = record('east', {
+    superclusterExport: superclusterExport(leaving),
+    serviceExport: serviceExport(leaving),
+  });
 
   test('are delayed when a source seems to lose most of its slices at once', async () => {
     const { east, west, reconcilers } = setUp();
@@ -139,9 +142,9 @@ describe('a service without exports', () => {
     const { east, west, reconcilers } = setUp({ vips });
     for (const member of [east, west]) member.slicesOfSource = 10;
     for (const id of ['east', 'west']) await reconcilers.import(id);
-    const free = vips.preview('shop/other', reconcilers.services.get(webKey).views.current);
+    const free = vips.preview('shop/other', reconcilers.services.get(webKey).views.clusterset);
     assert.equal(free.state, 'exhausted');
-    vips.addressesFor('shop/other', reconcilers.services.get(webKey).views.current, { slices: [] });
+    vips.addressesFor('shop/other', reconcilers.services.get(webKey).views.clusterset, { slices: [] });
     east.exports.delete(webKey);
     reconcilers.changed();
     const first = await reconcilers.import('west');

@@ -256,7 +256,7 @@ export function desiredIn({ key, merged, member, unknown, lost, silent, mirrors 
   const facts = member.facts();
   const actual = member.actual(key);
   const isWanted = facts.namespaces.has(merged.namespace);
-  const shown = merged.views.current ?? merged.views.seed;
+  const shown = merged.views.clusterset ?? merged.views.supercluster;
   const { vips, isReadOnly = false } = member.options;
   // In a member that another controller writes to, the address is the one in the import.
   const vip: VipState =

@@ -6,7 +6,7 @@ import type { Dropped, MemberPolicy, SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
 import { reservedRangesOf } from '../guard/reserved-ranges.ts';
 import { merge } from '../merge/merge.ts';
-import type { Merged, SeedPolicy } from '../merge/merged.ts';
+import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { incumbentsIn } from '../project/project.ts';
@@ -16,7 +16,7 @@ const everything: MemberPolicy = {};
 
 export interface ServicesOptions {
   readonly members: () => readonly Member[];
-  readonly seedPolicy: SeedPolicy;
+  readonly conflictPolicy: ConflictPolicy;
   /** Namespaces from which no cluster may export; default none. */
   readonly deniedNamespaces?: readonly string[] | undefined;
   readonly clock: Clock;
@@ -127,7 +127,7 @@ export class Services {
     const merged = merge(
       { namespace, name },
       guarded.map(({ record }) => record),
-      { seedPolicy: this.#options.seedPolicy, incumbents },
+      { conflictPolicy: this.#options.conflictPolicy, incumbents },
     );
     this.#merged.set(key, merged);
     this.#versions.set(key, ++this.#lastVersion);

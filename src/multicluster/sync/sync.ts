@@ -5,7 +5,7 @@ import { systemClock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import type { SetRules } from '../guard/policy.ts';
-import type { SeedPolicy } from '../merge/merged.ts';
+import type { ConflictPolicy } from '../merge/merged.ts';
 import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
@@ -28,7 +28,7 @@ export interface SyncOptions {
   readonly metrics: Registry;
   readonly clock?: Clock | undefined;
   /** What a conflict does to the ImportedService; default Withdraw. */
-  readonly seedPolicy?: SeedPolicy | undefined;
+  readonly conflictPolicy?: ConflictPolicy | undefined;
   /** Namespaces from which no cluster may export; default none. */
   readonly deniedNamespaces?: readonly string[] | undefined;
   /** The first change of a service is written at once, later ones within this time together; default 100 ms. */
@@ -80,7 +80,7 @@ export class Sync {
     const clock = this.#clock;
     this.services = new Services({
       members: () => this.#membership.participating(),
-      seedPolicy: options.seedPolicy ?? 'Withdraw',
+      conflictPolicy: options.conflictPolicy ?? 'Withdraw',
       deniedNamespaces: options.deniedNamespaces,
       clock,
       hasOtherWriters: options.hasOtherWriters ?? (() => false),

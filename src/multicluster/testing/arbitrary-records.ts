@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ClusterExport } from '../record.ts';
-import { currentExport, endpoint, headless, seedExport, service, sourceSlice, web } from './records.ts';
+import { serviceExport, endpoint, headless, superclusterExport, service, sourceSlice, web } from './records.ts';
 
 const port: fc.Arbitrary<ServicePort> = fc.record({
   name: fc.constantFrom('', 'http', 'admin'),
@@ -55,13 +55,13 @@ const slice: fc.Arbitrary<EndpointSlice> = fc
 export const anyRecord: fc.Arbitrary<ClusterExport> = fc
   .record({
     cluster: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
-    shapes: fc.constantFrom('seed', 'current', 'both'),
+    apis: fc.constantFrom('supercluster', 'clusterset', 'both'),
     day: fc.integer({ min: 1, max: 3 }),
     isLeaving: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
     spec: fc.option(spec, { nil: undefined, freq: 9 }),
     slices: fc.uniqueArray(slice, { maxLength: 3, selector: ({ metadata }) => metadata.name }),
   })
-  .map(({ cluster, shapes, day, isLeaving, spec: given, slices }) => {
+  .map(({ cluster, apis, day, isLeaving, spec: given, slices }) => {
     const metadata = {
       creationTimestamp: `2026-01-0${day}T00:00:00Z`,
       ...(isLeaving ? { deletionTimestamp: '2026-02-01T00:00:00Z' } : {}),
@@ -69,8 +69,8 @@ export const anyRecord: fc.Arbitrary<ClusterExport> = fc
     return {
       cluster,
       ...web,
-      seedExport: shapes === 'current' ? undefined : seedExport(metadata),
-      currentExport: shapes === 'seed' ? undefined : currentExport(metadata),
+      superclusterExport: apis === 'clusterset' ? undefined : superclusterExport(metadata),
+      serviceExport: apis === 'supercluster' ? undefined : serviceExport(metadata),
       service: given && service(given),
       slices,
     };

@@ -71,8 +71,10 @@ export class MemberInMemory {
       serviceCidrs: empty,
       serviceImports: empty,
       importedServices: empty,
-      seedExports: { list: () => [...this.exports.values()].flatMap(({ seedExport }) => seedExport ?? []) },
-      currentExports: { list: () => [...this.exports.values()].flatMap(({ currentExport }) => currentExport ?? []) },
+      superclusterExports: {
+        list: () => [...this.exports.values()].flatMap(({ superclusterExport }) => superclusterExport ?? []),
+      },
+      serviceExports: { list: () => [...this.exports.values()].flatMap(({ serviceExport }) => serviceExport ?? []) },
       slices: {
         by: (index: string, key: string) =>
           index === 'source' ? Array.from({ length: this.slicesOfSource }) : (this.exports.get(key)?.slices ?? []),
@@ -152,9 +154,9 @@ export class MemberInMemory {
     if (before === undefined) return;
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     const isGone = deletionTimestamp !== undefined && finalizers.length === 0;
-    const field = kind === superclusterExportKind ? 'seedExport' : 'currentExport';
+    const field = kind === superclusterExportKind ? 'superclusterExport' : 'serviceExport';
     const after: ClusterExport = { ...before, [field]: isGone ? undefined : object };
-    if (after.seedExport === undefined && after.currentExport === undefined) this.exports.delete(webKey);
+    if (after.superclusterExport === undefined && after.serviceExport === undefined) this.exports.delete(webKey);
     else this.exports.set(webKey, after);
   }
 }

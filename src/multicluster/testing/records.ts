@@ -50,14 +50,20 @@ export const sourceSlice = (name: string, rest: Partial<EndpointSlice> = {}): En
   ...rest,
 });
 
-export const seedExport = (metadata: ObjectMeta = {}): SuperclusterExport => ({
-  metadata: { ...web, uid: 'seed-uid', resourceVersion: '5', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
-});
-
-export const currentExport = (metadata: ObjectMeta = {}, spec: ServiceExport['spec'] = {}): ServiceExport => ({
+export const superclusterExport = (metadata: ObjectMeta = {}): SuperclusterExport => ({
   metadata: {
     ...web,
-    uid: 'current-uid',
+    uid: 'supercluster-uid',
+    resourceVersion: '5',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    ...metadata,
+  },
+});
+
+export const serviceExport = (metadata: ObjectMeta = {}, spec: ServiceExport['spec'] = {}): ServiceExport => ({
+  metadata: {
+    ...web,
+    uid: 'clusterset-uid',
     resourceVersion: '5',
     creationTimestamp: '2026-01-01T00:00:00Z',
     ...metadata,
@@ -71,14 +77,14 @@ export interface RecordSettings extends Partial<Omit<ClusterExport, 'cluster'>> 
   readonly day?: number;
 }
 
-/** The record of a cluster: exports of both shapes, the Service and one slice. */
+/** The record of a cluster: exports of both APIs, the Service and one slice. */
 export function record(cluster: string, { spec, day = 1, ...rest }: RecordSettings = {}): ClusterExport {
   const creationTimestamp = `2026-01-${String(day).padStart(2, '0')}T00:00:00Z`;
   return {
     cluster,
     ...web,
-    seedExport: seedExport({ creationTimestamp }),
-    currentExport: currentExport({ creationTimestamp }),
+    superclusterExport: superclusterExport({ creationTimestamp }),
+    serviceExport: serviceExport({ creationTimestamp }),
     service: service(spec),
     slices: [sourceSlice('web-abc')],
     ...rest,
@@ -92,7 +98,7 @@ export const member = (id: string, rest: Partial<MemberFacts> = {}): MemberFacts
   isSynced: true,
   isConnected: true,
   namespaces: new Set(['shop']),
-  serves: { seed: true, current: true },
+  serves: { supercluster: true, clusterset: true },
   hasStockProxy: false,
   acceptsRelaxedNames: true,
   keepsSrvNames: true,

@@ -5,7 +5,7 @@ import { sleep } from '../../client/clock.ts';
 import { keyFor } from '../../client/key.ts';
 import { planChange } from '../explain/plan-change.ts';
 import type { Member } from '../member/member.ts';
-import type { SeedPolicy } from '../merge/merged.ts';
+import type { ConflictPolicy } from '../merge/merged.ts';
 import { textOf } from '../record.ts';
 import type { Services } from '../sync/services.ts';
 import type { ExportReview } from './review.ts';
@@ -96,7 +96,7 @@ interface SetState {
   readonly services: Services;
   /** Participating members. */
   readonly members: readonly Member[];
-  readonly seedPolicy: SeedPolicy;
+  readonly conflictPolicy: ConflictPolicy;
   readonly now: string;
 }
 

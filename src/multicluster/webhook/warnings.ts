@@ -44,11 +44,11 @@ const customary = ({ namespace, name }: ExportPlan): readonly string[] =>
   exportWarnings({ metadata: { namespace, name } }, undefined);
 
 function viewLines({ before, after }: ExportPlan): readonly string[] {
-  const [seed, current] = [viewText(after.views.seed), viewText(after.views.current)];
-  const was = viewText(before.views.current);
-  const since = was === 'none' ? '' : was === current ? ' (as now)' : ` (now ${was})`;
-  if (seed === current) return [`plan: imported ${current}${since}`];
-  return [`plan: ServiceImport ${current}${since}`, `plan: ImportedService ${seed}`];
+  const [supercluster, clusterset] = [viewText(after.views.supercluster), viewText(after.views.clusterset)];
+  const was = viewText(before.views.clusterset);
+  const since = was === 'none' ? '' : was === clusterset ? ' (as now)' : ` (now ${was})`;
+  if (supercluster === clusterset) return [`plan: imported ${clusterset}${since}`];
+  return [`plan: ServiceImport ${clusterset}${since}`, `plan: ImportedService ${supercluster}`];
 }
 
 function importerLine({ cluster, isReachable, ips, refusals, writes, slices }: ImporterPlan): string {

@@ -3,7 +3,7 @@
 /** On a slice: the ServiceImport it belongs to (MCS-63). */
 export const importNameLabel = 'multicluster.kubernetes.io/service-name';
 /** On a slice: the ImportedService it belongs to (MCS-63). */
-export const seedImportNameLabel = 'multicluster.kubernetes.io/imported-service-name';
+export const importedServiceNameLabel = 'multicluster.kubernetes.io/imported-service-name';
 /** On a slice: the id of the cluster it comes from (MCS-64). */
 export const sourceClusterLabel = 'multicluster.kubernetes.io/source-cluster';
 /** On a derived Service, for proxies without support for imports: its import, as `namespace/name`. */

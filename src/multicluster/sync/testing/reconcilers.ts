@@ -39,7 +39,7 @@ export class Reconcilers {
     for (const { member } of members) membership.add(member);
     this.services = new Services({
       members: () => membership.participating(),
-      seedPolicy: 'Withdraw',
+      conflictPolicy: 'Withdraw',
       clock,
       hasOtherWriters: () => hasOtherWriters,
       onDenials: (keys) => {

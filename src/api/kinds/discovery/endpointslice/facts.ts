@@ -1,5 +1,5 @@
 // Properties of EndpointSlices that several components decide by. Each is defined here and nowhere else.
-import { importNameLabel, seedImportNameLabel } from '../../multicluster/labels.ts';
+import { importNameLabel, importedServiceNameLabel } from '../../multicluster/labels.ts';
 import type { Protocol } from '../../core/service/schema.ts';
 import { protocolOf } from '../../core/service/facts.ts';
 import { serviceNameLabel } from './labels.ts';
@@ -9,7 +9,7 @@ import type { Endpoint, EndpointSlice } from './schema.ts';
 const ownerLabels = {
   Service: serviceNameLabel,
   ServiceImport: importNameLabel,
-  ImportedService: seedImportNameLabel,
+  ImportedService: importedServiceNameLabel,
 } as const;
 
 export type SliceOwnerKind = keyof typeof ownerLabels;
@@ -41,8 +41,8 @@ export function indexByService(slice: Labelled): readonly string[] {
 
 /** The imports that a slice belongs to, as `namespace/name`; a slice may name the same import in both API versions. */
 export function importKeysOf(slice: Labelled): readonly string[] {
-  const [current, seed] = [keyAt(slice, importNameLabel), keyAt(slice, seedImportNameLabel)];
-  return [current, seed === current ? undefined : seed].filter((key) => key !== undefined);
+  const [clusterset, supercluster] = [keyAt(slice, importNameLabel), keyAt(slice, importedServiceNameLabel)];
+  return [clusterset, supercluster === clusterset ? undefined : supercluster].filter((key) => key !== undefined);
 }
 
 /** Everything that a slice belongs to by its labels. */
