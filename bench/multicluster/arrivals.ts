@@ -22,10 +22,12 @@ export class Arrivals implements Disposable {
         `/apis/${groups.slices}/endpointslices?watch=true&labelSelector=${selector}`,
         (line) => arrivals.#slice(line),
       );
-      await arrivals.#watch(target, `/apis/${groups.seed}/importedservices?watch=true`, (line) =>
+      await arrivals.#watch(target, `/apis/${groups.supercluster}/importedservices?watch=true`, (line) =>
         arrivals.#import(line),
       );
-      await arrivals.#watch(target, `/apis/${groups.seed}/serviceexports?watch=true`, (line) => arrivals.#export(line));
+      await arrivals.#watch(target, `/apis/${groups.supercluster}/serviceexports?watch=true`, (line) =>
+        arrivals.#export(line),
+      );
     }
     return arrivals;
   }

@@ -20,8 +20,8 @@ const namespaceIn = (cluster: number, scale: Scale): string => `shop-${Math.floo
 const namespaceOf = (service: number, scale: Scale): string => namespaceIn(service % scale.clusters, scale);
 
 export const groups = {
-  seed: 'multicluster.k8s.io/v1alpha1',
-  current: 'multicluster.x-k8s.io/v1beta1',
+  supercluster: 'multicluster.k8s.io/v1alpha1',
+  clusterset: 'multicluster.x-k8s.io/v1beta1',
   slices: 'discovery.k8s.io/v1',
 } as const;
 
@@ -30,7 +30,7 @@ type Request = readonly [method: string, path: string, body?: string, type?: str
 
 const pathOf = (group: string, plural: string, namespace: string): string =>
   `/apis/${group}/namespaces/${namespace}/${plural}`;
-const exportGroups = [groups.seed, groups.current];
+const exportGroups = [groups.supercluster, groups.clusterset];
 
 export const serviceName = (index: number): string => `s${index}`;
 

@@ -70,7 +70,7 @@ test('LB-8 without the gate mixed protocols are refused', async () => {
 
 test('providers lists the behavior in 2020 and today', async () => {
   assert.match(
-    (await capture('providers', '--era', 'seed')).out,
+    (await capture('providers', '--era', '2020-07')).out,
     /^digitalocean +regional +TCP +.* no +forwarding rule +flat/m,
   );
   assert.match((await capture('providers')).out, /^aws +nlb-lbc +TCP\+UDP +TLS\+QUIC +yes /m);

@@ -23,7 +23,7 @@ const cloudFlags: readonly Flag[] = [
   {
     name: 'era',
     value: 'ERA',
-    description: 'the clouds as of July 2020 (seed) or today',
+    description: 'the clouds as of July 2020 or today',
     choices: eras,
     default: 'today',
   },
@@ -34,7 +34,7 @@ const cloudFlags: readonly Flag[] = [
 /** `fairlead lb`: how clouds implement a Service, and its cost. Needs no cluster. */
 export const command: Command = {
   description: 'Show how each cloud implements a LoadBalancer Service, and its cost, before it is created.',
-  examples: ['fairlead lb plan -f dns.yaml', 'fairlead lb providers --era seed'],
+  examples: ['fairlead lb plan -f dns.yaml', 'fairlead lb providers --era 2020-07'],
   flags: [],
   actions: {
     plan: {
@@ -60,7 +60,7 @@ export const command: Command = {
     },
     providers: {
       summary: 'list the clouds and their kinds of load balancers',
-      examples: ['fairlead lb providers', 'fairlead lb providers --era seed'],
+      examples: ['fairlead lb providers', 'fairlead lb providers --era 2020-07'],
       flags: cloudFlags,
       run: showProviders,
     },

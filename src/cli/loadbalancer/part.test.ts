@@ -17,7 +17,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ ...pool, 'manual-pool': 'b=192.0.2.0/24' }, /^pools "a" and "b" have addresses in common$/],
   [{ ...pool, simulate: 'acme' }, /for "--simulate" flag: expected one of alibaba, aws, /],
   [{ ...pool, simulate: 'aws/alb' }, /its kinds are clb, nlb, nlb-lbc \(today\)/],
-  [{ ...pool, simulate: 'aws/nlb-lbc', 'simulate-era': 'seed' }, /its kinds are clb, nlb \(seed\)/],
+  [{ ...pool, simulate: 'aws/nlb-lbc', 'simulate-era': '2020-07' }, /its kinds are clb, nlb \(2020-07\)/],
   [{ ...pool, 'simulate-failures': '0.2' }, /^--simulate-failures requires --simulate CLOUD$/],
   [{ ...pool, simulate: 'aws', 'simulate-failures': '2' }, /expected a number from 0 to 1/],
   [{ ...pool, 'concurrent-service-syncs': '0' }, /expected a whole number from 1 to 1000/],

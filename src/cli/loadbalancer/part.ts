@@ -47,7 +47,7 @@ const simulationFlags = grouped('Simulation', [
   {
     name: 'simulate-era',
     value: 'ERA',
-    description: 'the cloud as of July 2020 (seed) or today',
+    description: 'the cloud as of July 2020 or today',
     choices: eras,
     default: 'today',
   },

@@ -10,7 +10,7 @@ const clb = { ...base, name: 'clb', title: 'SLB', askedBy: 'the default', l7: ['
 const products: readonly Product[] = [
   {
     ...clb,
-    era: 'seed',
+    era: '2020-07',
     l7: ['HTTPS'],
     mixed: 'distinctPorts',
     ipMode: 'Proxy',

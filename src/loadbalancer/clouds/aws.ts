@@ -34,7 +34,7 @@ const products: readonly Product[] = [
     form: 'separate',
     maxUnits: 100,
   }),
-  { ...nlb, name: 'nlb', era: 'seed', askedBy: `${type}: nlb`, mixed: 'distinctPorts' },
+  { ...nlb, name: 'nlb', era: '2020-07', askedBy: `${type}: nlb`, mixed: 'distinctPorts' },
   { ...nlb, name: 'nlb', era: 'today', askedBy: `${type}: nlb`, mixed: 'none' },
   {
     ...nlb,

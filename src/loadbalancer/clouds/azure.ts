@@ -18,8 +18,8 @@ const base = {
 
 /** LB-13: one rule per protocol and port, on one load balancer for all Services of a cluster. */
 const products: readonly Product[] = [
-  { ...base, name: 'basic', era: 'seed', title: 'Basic', maxUnits: 250 },
-  { ...base, name: 'standard', era: 'seed', title: 'Standard', maxUnits: 1500 },
+  { ...base, name: 'basic', era: '2020-07', title: 'Basic', maxUnits: 250 },
+  { ...base, name: 'standard', era: '2020-07', title: 'Standard', maxUnits: 1500 },
   { ...base, name: 'standard', era: 'today', title: 'Standard', l4: ['TCP', 'UDP', 'SCTP'], maxUnits: 1500 },
 ];
 
@@ -27,7 +27,8 @@ const prefix = 'service.beta.kubernetes.io/azure-load-balancer';
 /** Opened every port for TCP and UDP before the gate existed; removed since. */
 const mixedProtocols = `${prefix}-mixed-protocols`;
 
-const isMixedByAnnotation = (service: Service, era: Era): boolean => era === 'seed' && isTrue(service, mixedProtocols);
+const isMixedByAnnotation = (service: Service, era: Era): boolean =>
+  era === '2020-07' && isTrue(service, mixedProtocols);
 
 /** Azure: all Services of a cluster share one public and one internal load balancer. */
 export const azure: Cloud = {

@@ -52,16 +52,16 @@ const samePort = 'refused SamePortNotSupported';
 const protocol = 'refused UnsupportedProtocol';
 
 const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: string, want: string, given?: Given])[] = [
-  ['LB-11', 'alibaba', 'seed', two, 'TCP:80 UDP:81'],
-  ['LB-11', 'alibaba', 'seed', dns, samePort],
+  ['LB-11', 'alibaba', '2020-07', two, 'TCP:80 UDP:81'],
+  ['LB-11', 'alibaba', '2020-07', dns, samePort],
   ['LB-11', 'alibaba', 'today', dns, 'TCP:53 UDP:53'],
   ['LB-11', 'alibaba', 'today', '9000/SCTP', protocol],
   ['LB-11', 'alibaba', 'today', dns, 'TCP:53 UDP:53', { spec: { loadBalancerClass: 'alibabacloud.com/nlb' } }],
-  ['LB-12', 'aws', 'seed', '80/TCP', 'TCP:80'],
-  ['LB-12', 'aws', 'seed', two, mixed],
+  ['LB-12', 'aws', '2020-07', '80/TCP', 'TCP:80'],
+  ['LB-12', 'aws', '2020-07', two, mixed],
   ['LB-12', 'aws', 'today', '53/UDP', protocol],
-  ['LB-12', 'aws', 'seed', two, 'TCP:80 UDP:81', nlb],
-  ['LB-12', 'aws', 'seed', dns, samePort, nlb],
+  ['LB-12', 'aws', '2020-07', two, 'TCP:80 UDP:81', nlb],
+  ['LB-12', 'aws', '2020-07', dns, samePort, nlb],
   ['LB-12', 'aws', 'today', two, mixed, nlb],
   ['LB-12', 'aws', 'today', '53/UDP', 'UDP:53', nlb],
   ['LB-12', 'aws', 'today', two, 'TCP:80 UDP:81', external],
@@ -87,11 +87,11 @@ const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: str
     'refused UnsupportedTls',
     { annotations: { ...asked.annotations, [`${aws}-ssl-cert`]: 'arn' } },
   ],
-  ['LB-13', 'azure', 'seed', dns, 'TCP:53 UDP:53'],
+  ['LB-13', 'azure', '2020-07', dns, 'TCP:53 UDP:53'],
   [
     'LB-13',
     'azure',
-    'seed',
+    '2020-07',
     '53/TCP',
     'TCP:53 UDP:53',
     { annotations: { 'service.beta.kubernetes.io/azure-load-balancer-mixed-protocols': 'true' } },
@@ -113,26 +113,26 @@ const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: str
     },
   ],
   ['LB-13', 'azure', 'today', '80/TCP', 'TCP:80 TCP:80:IPv6', { spec: { ipFamilies: ['IPv4', 'IPv6'] } }],
-  ['LB-14', 'digitalocean', 'seed', '80/TCP 443/TCP', 'TCP:80 TCP:443'],
-  ['LB-14', 'digitalocean', 'seed', two, mixed],
-  ['LB-14', 'digitalocean', 'seed', '53/UDP', protocol],
+  ['LB-14', 'digitalocean', '2020-07', '80/TCP 443/TCP', 'TCP:80 TCP:443'],
+  ['LB-14', 'digitalocean', '2020-07', two, mixed],
+  ['LB-14', 'digitalocean', '2020-07', '53/UDP', protocol],
   ['LB-14', 'digitalocean', 'today', dns, 'TCP:53 UDP:53'],
   ['LB-14', 'digitalocean', 'today', '53/UDP', 'refused NoHealthCheckPort'],
-  ['LB-15', 'gce', 'seed', '80/TCP 443/TCP', 'TCP'],
-  ['LB-15', 'gce', 'seed', two, mixed],
+  ['LB-15', 'gce', '2020-07', '80/TCP 443/TCP', 'TCP'],
+  ['LB-15', 'gce', '2020-07', two, mixed],
   ['LB-15', 'gce', 'today', two, mixed],
   ['LB-15', 'gce', 'today', dns, 'IPv4', gceClass],
   ['LB-15', 'gce', 'today', dns, 'TCP UDP', { product: 'l4-split' }],
   ['LB-15', 'gce', 'today', dns, mixed, { product: 'l4-split', spec: { ipFamilies: ['IPv6'] } }],
-  ['LB-16', 'ibm-classic', 'seed', dns, 'TCP:53 UDP:53'],
+  ['LB-16', 'ibm-classic', '2020-07', dns, 'TCP:53 UDP:53'],
   ['LB-16', 'ibm-classic', 'today', '9000/SCTP', protocol],
-  ['LB-17', 'ibm-vpc', 'seed', '80/TCP', 'TCP:80'],
-  ['LB-17', 'ibm-vpc', 'seed', '53/UDP', protocol],
-  ['LB-17', 'ibm-vpc', 'seed', two, mixed],
+  ['LB-17', 'ibm-vpc', '2020-07', '80/TCP', 'TCP:80'],
+  ['LB-17', 'ibm-vpc', '2020-07', '53/UDP', protocol],
+  ['LB-17', 'ibm-vpc', '2020-07', two, mixed],
   ['LB-17', 'ibm-vpc', 'today', dns, 'TCP:53 UDP:53', ibmNlb],
-  ['LB-18', 'openstack', 'seed', dns, samePort, { product: 'octavia-4' }],
-  ['LB-18', 'openstack', 'seed', two, 'TCP:80 UDP:81', { product: 'octavia-4' }],
-  ['LB-18', 'openstack', 'seed', dns, 'TCP:53 UDP:53'],
+  ['LB-18', 'openstack', '2020-07', dns, samePort, { product: 'octavia-4' }],
+  ['LB-18', 'openstack', '2020-07', two, 'TCP:80 UDP:81', { product: 'octavia-4' }],
+  ['LB-18', 'openstack', '2020-07', dns, 'TCP:53 UDP:53'],
   ['LB-18', 'openstack', 'today', '53/UDP 9000/SCTP', 'UDP:53 SCTP:9000'],
   [
     'LB-18',
@@ -145,16 +145,16 @@ const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: str
   [
     'LB-19',
     'oracle',
-    'seed',
+    '2020-07',
     '80/TCP',
     'TCP:80',
     { annotations: { 'service.beta.kubernetes.io/oci-load-balancer-backend-protocol': 'HTTP' } },
   ],
-  ['LB-19', 'oracle', 'seed', '53/UDP', protocol],
+  ['LB-19', 'oracle', '2020-07', '53/UDP', protocol],
   ['LB-19', 'oracle', 'today', dns, mixed],
   ['LB-19', 'oracle', 'today', dns, 'TCP_UDP:53', ociNlb],
-  ['LB-20', 'tencent', 'seed', two, 'TCP:80 UDP:81'],
-  ['LB-20', 'tencent', 'seed', dns, samePort],
+  ['LB-20', 'tencent', '2020-07', two, 'TCP:80 UDP:81'],
+  ['LB-20', 'tencent', '2020-07', dns, samePort],
   ['LB-20', 'tencent', 'today', dns, 'TCP:53 UDP:53'],
   ['LB-20', 'tencent', 'today', '9000/SCTP', protocol],
 ];
@@ -175,7 +175,7 @@ test('LB-12 one listener for both protocols requires one node port', () => {
 test('LB-15 load balancers can share only a static address', () => {
   const at = (isStatic: boolean): string =>
     result(
-      planned('gce', 'seed', '53/UDP', {
+      planned('gce', '2020-07', '53/UDP', {
         spec: { loadBalancerIP: '192.0.2.1' },
         account: { units: { public: 1, internal: 0 }, addresses: [{ address: '192.0.2.1', isStatic }] },
       }),
@@ -192,7 +192,7 @@ test('LB-17 IBM VPC requires node ports', () => {
 test('LB-11 internal by annotation, and listeners by protocol', () => {
   const prefix = 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer';
   const annotations = { [`${prefix}-address-type`]: 'intranet', [`${prefix}-protocol-port`]: 'https:443,udp:53' };
-  const made = planned('alibaba', 'seed', '443/TCP 53/UDP', { annotations });
+  const made = planned('alibaba', '2020-07', '443/TCP 53/UDP', { annotations });
   assert.equal(made.isInternal, true);
   const listeners = made.resources
     .filter(({ type }) => type === 'Listener')
@@ -223,7 +223,8 @@ test('warns about an annotation without effect', () => {
 
 test('every cloud has the selected product in both eras', () => {
   for (const cloud of clouds)
-    for (const era of ['seed', 'today'] as const) assert.equal(planned(cloud.name, era, '80/TCP').refusal, undefined);
+    for (const era of ['2020-07', 'today'] as const)
+      assert.equal(planned(cloud.name, era, '80/TCP').refusal, undefined);
 });
 
 test('uses the source ranges of the field, or those of the annotation if it is empty', () => {

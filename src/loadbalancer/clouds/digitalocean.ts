@@ -12,7 +12,7 @@ const regional = { ...base, name: 'regional', askedBy: 'the default', ipMode: 'P
 const products: readonly Product[] = [
   {
     ...regional,
-    era: 'seed',
+    era: '2020-07',
     title: 'load balancer',
     l4: ['TCP'],
     l7: ['HTTP', 'HTTPS', 'HTTP2'],

@@ -20,8 +20,8 @@ const l4Class = 'loadBalancerClass: networking.gke.io/l4-regional-external';
 
 /** LB-15: one forwarding rule per protocol, or, since GKE 1.36, one for all. */
 const products: readonly Product[] = [
-  { ...base, name: 'netlb', era: 'seed', title: 'network load balancer', askedBy: 'the default', mixed: 'none' },
-  { ...base, name: 'ilb', era: 'seed', title: 'internal load balancer', askedBy: internal, mixed: 'none' },
+  { ...base, name: 'netlb', era: '2020-07', title: 'network load balancer', askedBy: 'the default', mixed: 'none' },
+  { ...base, name: 'ilb', era: '2020-07', title: 'internal load balancer', askedBy: internal, mixed: 'none' },
   { ...base, name: 'ccm', era: 'today', title: 'load balancer', askedBy: 'the default', mixed: 'none' },
   {
     ...base,

@@ -18,13 +18,13 @@ const products: readonly Product[] = [
   {
     ...base,
     name: 'octavia-4',
-    era: 'seed',
+    era: '2020-07',
     title: 'Octavia before 5.0.0',
     askedBy: 'the version of the cloud',
     l4: ['TCP', 'UDP'],
     mixed: 'distinctPorts',
   },
-  { ...base, name: 'octavia', era: 'seed', askedBy: 'the default', l4: ['TCP', 'UDP'], mixed: 'samePort' },
+  { ...base, name: 'octavia', era: '2020-07', askedBy: 'the default', l4: ['TCP', 'UDP'], mixed: 'samePort' },
   {
     ...base,
     name: 'octavia',

@@ -1,11 +1,11 @@
 // The capabilities and limits of a product of a cloud.
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 
-/** `seed`: the clouds in July 2020, as described in KEP-1435; `today`: the current state. */
-export type Era = 'seed' | 'today';
+/** `2020-07`: the clouds in July 2020, as described in KEP-1435; `today`: the current state. */
+export type Era = '2020-07' | 'today';
 
 /** The eras in the order of tables. */
-export const eras: readonly Era[] = ['seed', 'today'];
+export const eras: readonly Era[] = ['2020-07', 'today'];
 
 /** Support for several protocols on one address. */
 export type Mixing = 'none' | 'distinctPorts' | 'samePort';

@@ -18,7 +18,7 @@ const base = {
 const products: readonly Product[] = [
   {
     ...base,
-    era: 'seed',
+    era: '2020-07',
     l7: ['HTTP'],
     mixed: 'distinctPorts',
     ipMode: 'Proxy',

@@ -32,7 +32,7 @@ export interface Price {
 /** `cloud/product` → price per era. */
 export type PriceBook = Readonly<Record<string, Partial<Readonly<Record<Era, Price>>>>>;
 
-const seed = '2020-07';
+const july = '2020-07';
 const today = '2026-11';
 
 /** Both clouds with tiers include five rules in the base price. */
@@ -57,9 +57,9 @@ const nlcu =
 /** The default prices. */
 export const priceBook: PriceBook = {
   'alibaba/clb': {
-    seed: {
+    '2020-07': {
       model: operator,
-      asOf: seed,
+      asOf: july,
       note: 'by instance and traffic; listeners do not count, internal ones are free',
     },
     today: { model: usage(0.02), asOf: today, note: 'plus LCU and traffic; internal instances pay too' },
@@ -68,26 +68,28 @@ export const priceBook: PriceBook = {
     today: { model: usage(0.02), asOf: today, note: 'plus LCU, counted for each protocol, the largest dimension' },
   },
   'aws/clb': {
-    seed: { model: usage(0.025), asOf: seed, note: 'plus 0.008 per GB' },
+    '2020-07': { model: usage(0.025), asOf: july, note: 'plus 0.008 per GB' },
     today: { model: usage(0.025), asOf: today, note: 'plus 0.008 per GB' },
   },
   'aws/nlb': {
-    seed: { model: usage(0.0225), asOf: seed, note: nlcu },
+    '2020-07': { model: usage(0.0225), asOf: july, note: nlcu },
     today: { model: usage(0.0225), asOf: today, note: nlcu },
   },
   'aws/nlb-lbc': { today: { model: usage(0.0225), asOf: today, note: nlcu } },
-  'azure/basic': { seed: { model: free, asOf: seed } },
+  'azure/basic': { '2020-07': { model: free, asOf: july } },
   'azure/standard': {
-    seed: { model: tiers('loadBalancer'), asOf: seed, note: 'plus 0.005 per GB' },
+    '2020-07': { model: tiers('loadBalancer'), asOf: july, note: 'plus 0.005 per GB' },
     today: { model: tiers('loadBalancer'), asOf: today, note: 'plus 0.005 per GB; outbound rules count too' },
   },
   'digitalocean/regional': {
-    seed: { model: monthly(10), asOf: seed },
+    '2020-07': { model: monthly(10), asOf: july },
     today: { model: monthly(12), asOf: today, note: 'for each node of the load balancer; not confirmed' },
   },
   'digitalocean/regional-network': { today: { model: monthly(15), asOf: today, note: 'not confirmed' } },
-  'gce/netlb': { seed: { model: tiers('project'), asOf: seed, note: 'plus 0.008 per GiB; reserved addresses extra' } },
-  'gce/ilb': { seed: { model: tiers('project'), asOf: seed, note: 'plus 0.008 per GiB' } },
+  'gce/netlb': {
+    '2020-07': { model: tiers('project'), asOf: july, note: 'plus 0.008 per GiB; reserved addresses extra' },
+  },
+  'gce/ilb': { '2020-07': { model: tiers('project'), asOf: july, note: 'plus 0.008 per GiB' } },
   'gce/ccm': { today: { model: tiers('project'), asOf: today, note: 'plus 0.008 per GiB; reserved addresses extra' } },
   'gce/l4-split': {
     today: { model: tiers('project'), asOf: today, note: 'plus 0.008 per GiB; reserved addresses extra' },
@@ -95,22 +97,22 @@ export const priceBook: PriceBook = {
   'gce/l4-l3': {
     today: { model: tiers('project'), asOf: today, note: 'plus 0.008 per GiB; reserved addresses extra' },
   },
-  'ibm-classic/nlb': { seed: { model: free, asOf: seed }, today: { model: free, asOf: today } },
+  'ibm-classic/nlb': { '2020-07': { model: free, asOf: july }, today: { model: free, asOf: today } },
   'ibm-vpc/alb': {
-    seed: { model: operator, asOf: seed, note: 'hours and data' },
+    '2020-07': { model: operator, asOf: july, note: 'hours and data' },
     today: { model: operator, asOf: today, note: 'hours and data' },
   },
   'ibm-vpc/nlb': { today: { model: operator, asOf: today, note: 'hours and data' } },
-  'openstack/octavia-4': { seed: { model: operator, asOf: seed } },
-  'openstack/octavia': { seed: { model: operator, asOf: seed }, today: { model: operator, asOf: today } },
+  'openstack/octavia-4': { '2020-07': { model: operator, asOf: july } },
+  'openstack/octavia': { '2020-07': { model: operator, asOf: july }, today: { model: operator, asOf: today } },
   'openstack/ovn': { today: { model: operator, asOf: today } },
   'oracle/lb': {
-    seed: { model: operator, asOf: seed, note: 'hours and capacity' },
+    '2020-07': { model: operator, asOf: july, note: 'hours and capacity' },
     today: { model: operator, asOf: today, note: 'hours and provisioned Mbps; a small shape is free' },
   },
   'oracle/nlb': { today: { model: free, asOf: today } },
   'tencent/clb': {
-    seed: { model: operator, asOf: seed, note: 'by the day; listeners do not count, internal ones are free' },
+    '2020-07': { model: operator, asOf: july, note: 'by the day; listeners do not count, internal ones are free' },
     today: {
       model: operator,
       asOf: today,

@@ -7,12 +7,12 @@ import { clusterOf } from '../../testing/cluster.ts';
 import { clouds } from '../../clouds/clouds.ts';
 import { runStorm, inconsistencies } from './testing/storm.ts';
 
-const simulate = (cloud: string, era: 'seed' | 'today' = 'today') => ({ simulation: { cloud, era } });
+const simulate = (cloud: string, era: '2020-07' | 'today' = 'today') => ({ simulation: { cloud, era } });
 
 test('LB-3 LB-4 LB-5 LB-6 a cloud without mixed protocols refuses, reports it, and sets up the load balancer when the cause is gone', async () => {
   await using server = await testServer();
   const cluster = clusterOf(server);
-  await using running = cluster.start(simulate('digitalocean', 'seed'));
+  await using running = cluster.start(simulate('digitalocean', '2020-07'));
   await running.ready;
   await cluster.create('80/TCP 81/UDP');
   await until('the condition', async () => (await cluster.condition('LoadBalancerPortsError')) !== undefined);

@@ -129,7 +129,7 @@ const portStatus = struct(`${core}.PortStatus`, 'State of one port of a load bal
   ),
 });
 
-const seedPortStatus = struct('org.fairlead.api.core.v1.PortReadiness', 'State of one port of a load balancer.', {
+const portReadiness = struct('org.fairlead.api.core.v1.PortReadiness', 'State of one port of a load balancer.', {
   port: always(1, int32, 'The port of the Service.', { required: true }),
   protocol: always(2, protocol, 'The protocol of the port.', { required: true }),
   ready: always(3, boolean, 'Whether the load balancer serves the port.', { required: true }),
@@ -145,7 +145,7 @@ const loadBalancerIngress = struct(`${core}.LoadBalancerIngress`, 'One ingress p
     'Whether the destination of arriving traffic is the address of the load balancer (VIP) or of the node (Proxy).',
   ),
   ports: optional(4, list(portStatus), 'State of each port; lists all ports or none.'),
-  portStatuses: optional(100, list(seedPortStatus), 'State of each port, in the first proposal of KEP-1435.'),
+  portStatuses: optional(100, list(portReadiness), 'State of each port, in the first proposal of KEP-1435.'),
   message: optional(101, string, 'Human-readable state of this ingress point.'),
 });
 

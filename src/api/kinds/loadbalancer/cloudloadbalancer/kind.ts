@@ -32,7 +32,7 @@ const cloudLoadBalancer = objectSchema(`${group}.CloudLoadBalancer`, 'A load bal
     struct(`${group}.CloudLoadBalancerSpec`, 'The state at the cloud provider.', {
       provider: always(1, string, 'The cloud.', { required: true }),
       kind: always(2, string, 'The kind of load balancer.', { required: true }),
-      era: always(3, string, 'seed: the cloud as of July 2020; today: as it is now.', { required: true }),
+      era: always(3, string, '2020-07: the cloud as of July 2020; today: as it is now.', { required: true }),
       internal: optional(4, boolean, 'Whether it is internal.'),
       address: optional(5, string, 'Its address.'),
       service: always(6, servedService, 'The Service of the load balancer.', { required: true }),
