@@ -70,7 +70,7 @@ describe('startCluster', () => {
   });
 
   for (const { name, options, message } of [
-    { name: 'part', options: { parts: ['kubelet'] }, message: /unknown part "kubelet": the parts are server, / },
+    { name: 'part', options: { parts: ['kubelet'] }, message: /unknown component "kubelet": expected server, / },
     { name: 'gate', options: { gates: { Nothing: true } }, message: /unrecognized feature gate: Nothing/ },
     { name: 'flag', options: { flags: { nothing: 'x' } }, message: /unknown flag "nothing"/ },
     { name: 'manifest', options: { manifests: ['/nowhere.yaml'] }, message: /cannot read --apply \/nowhere.yaml/ },

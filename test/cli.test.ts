@@ -93,7 +93,7 @@ describe('fairlead as a process', () => {
     assert.equal(
       err,
       `fairlead: port ${address.port} for the API server of cluster "fairlead" is in use: ` +
-        'stop what holds it or pass --secure-port\n',
+        'stop the program that uses it or pass --secure-port\n',
     );
   });
 

@@ -13,7 +13,7 @@ export interface CommandEntry {
 }
 
 const run = 'Clusters';
-const part = 'Parts of a cluster, which also run alone in any Kubernetes';
+const part = 'Components of a cluster, which also run alone in any Kubernetes';
 const manage = 'Inspect and manage';
 const other = 'Other';
 
@@ -57,7 +57,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./lb/command.ts')).command,
   },
   user: {
-    summary: 'write a kubeconfig for a person or a part',
+    summary: 'write a kubeconfig for a person or a component',
     group: manage,
     load: async () => (await import('./user/command.ts')).command,
   },

@@ -110,7 +110,7 @@ interface Context {
 async function readContext({ paths, context: wanted }: KubeconfigOptions): Promise<Context> {
   const files = await readFiles(paths);
   const name = wanted ?? currentIn(files);
-  if (name === undefined) throw new KubeconfigError(`no context is current in ${paths.join(', ')}: name one`);
+  if (name === undefined) throw new KubeconfigError(`${paths.join(', ')} has no current-context`);
   const { entry } = find(files, 'contexts', name, `context "${name}"`);
   const clusterName = textOf(entry, 'cluster') ?? '';
   const userName = textOf(entry, 'user') ?? '';
@@ -172,7 +172,7 @@ function find(files: readonly ConfigFile[], section: Section, name: string, what
   const found = files.map((file) => file[section].get(name)).find((entry) => entry !== undefined);
   if (found !== undefined) return found;
   const known = [...new Set(files.flatMap((file) => [...file[section].keys()]))];
-  throw new KubeconfigError(`there is no ${what}; there ${known.length === 0 ? 'are none' : `is ${known.join(', ')}`}`);
+  throw new KubeconfigError(`there is no ${what}${known.length === 0 ? '' : ` (known: ${known.join(', ')})`}`);
 }
 
 async function readConfig(path: string): Promise<ConfigFile | undefined> {

@@ -175,7 +175,7 @@ describe('fairlead multicluster alone', () => {
       members,
     );
     assert.equal(code, 1);
-    assert.match(err, /is the cluster that is a member as "east" already/);
+    assert.match(err, /is the same cluster as the member "east"/);
   });
 
   test('mcs leave withdraws the exports and imports of a cluster before its entry is removed from the file', async () => {

@@ -18,7 +18,7 @@ test('up serves without a part that cannot start, reports it, and starts it when
   const flags = ['--cluster', 'east', '--parts', 'server,controllers,dns', '--port-base', `${base}`];
   await using fairlead = new FairleadProcess(['up', '--data-dir', data.path, ...flags]);
   await fairlead.ready();
-  assert.match(fairlead.out, /dns of east is not ready: the part failed and is restarted: DNS port .* is in use/);
+  assert.match(fairlead.out, /dns of east is not ready: the component failed and is restarted: DNS port .* is in use/);
   const problems = async (): Promise<Record<string, readonly string[]>> => {
     const [cluster] = JSON.parse(
       await readFile(join(data.path, 'state.json'), 'utf8').catch(() => '{"clusters":[{}]}'),

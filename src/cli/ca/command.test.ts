@@ -90,7 +90,7 @@ describe('fairlead user and fairlead ca', () => {
     assert.match(err, /controllers\.kubeconfig: user "system:fairlead:controllers", valid until /);
     assert.equal(certificateOf(await readFile(file, 'utf8')).subject, 'CN=system:fairlead:controllers');
     const refused = await fairlead('user', 'add', 'server', '--part');
-    assert.match(refused.err, /^fairlead: unknown part "server": the parts are controllers, dns, /);
+    assert.match(refused.err, /^fairlead: unknown component "server": expected controllers, dns, /);
     const grouped = await fairlead('user', 'add', 'dns', '--part', '--group', 'system:masters');
     assert.match(grouped.err, /--group cannot be combined with --part/);
     assert.deepEqual([refused.code, grouped.code], [2, 2]);

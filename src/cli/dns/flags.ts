@@ -161,7 +161,7 @@ const clientFlags = grouped('Clients and transfers', [
     description: 'UDP replies per second to one client; further replies are truncated or dropped; 0: no limit',
     default: '0',
   },
-  { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones', default: 'none of them' },
+  { name: 'transfer-to', value: 'CIDR,…', description: 'clients that may transfer our zones', default: 'no clients' },
   { name: 'notify', value: 'ADDR[:PORT],…', description: 'secondaries that receive NOTIFY' },
 ]);
 

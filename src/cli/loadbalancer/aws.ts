@@ -10,7 +10,7 @@ import { listOf, oneOf, parseHttpUrl } from '../options/values.ts';
 export const providerFlag: Flag = {
   name: 'provider',
   value: 'NAME',
-  description: 'addresses of a pool, or network load balancers of AWS (needs its SDK)',
+  description: 'local: addresses of the pools; aws: network load balancers of AWS (needs the AWS SDK)',
   choices: ['local', 'aws'],
   default: 'local',
 };

@@ -76,13 +76,18 @@ const joinAction: Action = {
   examples: ['fairlead mcs join prod-eu --members members.yaml'],
   flags: [
     membersFlag,
-    { name: 'kubeconfig', value: 'FILE', description: 'kubeconfig with the context', default: 'that of kubectl' },
+    {
+      name: 'kubeconfig',
+      value: 'FILE',
+      description: 'kubeconfig with the context',
+      default: '$KUBECONFIG or ~/.kube/config',
+    },
     { name: 'id', value: 'ID', description: 'ID of the cluster in the set', default: 'the context' },
     {
       name: 'supercluster-ip-range',
       value: 'CIDR,...',
       description: 'range of the addresses of imports',
-      default: 'those of derived Services',
+      default: 'the cluster IPs of derived Services',
     },
     {
       name: 'endpoint-range',
@@ -122,7 +127,7 @@ const leaveAction: Action = {
     {
       name: 'force',
       ...booleanFlag,
-      description: 'do not wait until the cluster is withdrawn: it no longer exists',
+      description: 'for a cluster that no longer exists: do not wait until it is withdrawn',
     },
     { name: 'timeout', value: 'DURATION', description: 'how long to wait', default: '60s' },
   ],

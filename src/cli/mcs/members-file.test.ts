@@ -15,7 +15,7 @@ describe('the file of members', () => {
 
   for (const [text, error] of [
     ['- a', 'm.yaml: expected a mapping with the key "members"'],
-    ['member: []', 'm.yaml: unknown key "member": known are members, superclusterCIDRs'],
+    ['member: []', 'm.yaml: unknown key "member": expected members or superclusterCIDRs'],
     ['members: {}', 'm.yaml: key "members": expected a list'],
     ['members: [east]', 'm.yaml: members[0]: expected a mapping'],
     ['members: [{}]', 'm.yaml: members[0]: expected an id, or a context'],

@@ -44,7 +44,7 @@ export interface MembersFile {
 
 type Check = (value: unknown) => string | undefined;
 
-const text: Check = (value) => (typeof value === 'string' && value !== '' ? undefined : 'expected a text');
+const text: Check = (value) => (typeof value === 'string' && value !== '' ? undefined : 'expected a string');
 const flag: Check = (value) => (typeof value === 'boolean' ? undefined : 'expected true or false');
 const count: Check = (value) =>
   Number.isInteger(value) && Number(value) >= 0 ? undefined : 'expected a number of 0 or more';
@@ -84,7 +84,7 @@ export function parseMembers(content: string, path: string): MembersFile {
     if (!isMapping(document)) throw new UsageError('expected a mapping with the key "members"');
     const { members = [], superclusterCIDRs, ...unknown } = document;
     const [key] = Object.keys(unknown);
-    if (key !== undefined) throw new UsageError(`unknown key "${key}": known are members, superclusterCIDRs`);
+    if (key !== undefined) throw new UsageError(`unknown key "${key}": expected members or superclusterCIDRs`);
     if (superclusterCIDRs !== undefined) checkValue('superclusterCIDRs', superclusterCIDRs, listOf(cidr));
     if (!Array.isArray(members)) throw new UsageError('key "members": expected a list');
     const read = members.map(memberOf);
@@ -105,7 +105,7 @@ function memberOf(value: unknown, index: number): FileMember {
     for (const [key, each] of Object.entries(withId)) {
       const check = Object.hasOwn(checks, key) ? checks[key as keyof FileMember] : undefined; // just looked up
       if (check === undefined)
-        throw new UsageError(`unknown key "${key}": known are ${Object.keys(checks).join(', ')}`);
+        throw new UsageError(`unknown key "${key}": expected one of ${Object.keys(checks).join(', ')}`);
       checkValue(key, each, check);
     }
   } catch (error) {

@@ -58,8 +58,7 @@ export async function join(path: string, added: FileMember, { isForced = false }
     using otherClient = connectTo(other, path);
     const otherUid = await uidOf(otherClient, other.id).catch(() => undefined); // `mcs list` reports why
     if (otherUid === undefined) continue;
-    if (otherUid === uid)
-      throw new FatalError(`"${added.id}" is the cluster that is a member as "${other.id}" already`);
+    if (otherUid === uid) throw new FatalError(`"${added.id}" is the same cluster as the member "${other.id}"`);
     const remains = isForced ? undefined : await remainsOf(otherClient, added.id, uid);
     if (remains !== undefined) {
       throw new FatalError(
@@ -163,7 +162,7 @@ async function drained(member: FileMember, path: string, timeoutMs: number): Pro
     if (left === 0) return;
     if (performance.now() > end) {
       throw new FatalError(
-        `${member.id} is leaving and still has ${left} imports and exports: is \`fairlead multicluster\` running? Run this again, or pass --force`,
+        `${member.id} is leaving and still has ${left} imports and exports: check that \`fairlead multicluster\` runs, then repeat this command, or pass --force`,
       );
     }
   }

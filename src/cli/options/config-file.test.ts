@@ -31,7 +31,7 @@ const bad: readonly (readonly [given: string, want: RegExp])[] = [
   ['- a', /^expected a mapping of flags to values$/],
   ['data_dir: x', /^unknown key "data_dir": did you mean "data-dir"\?$/],
   ['clusters: [a]', /^unknown key "clusters": did you mean "cluster"\?$/],
-  ['zzz: 1', /^unknown key "zzz": known are cluster, /],
+  ['zzz: 1', /^unknown key "zzz": expected one of cluster, /],
   ['cluster: [{a: 1}]', /^key "cluster": expected NAME, found \{"a":1\}$/],
   ['store: memory\n---\nstore: sqlite', /^expected one YAML document, found several$/],
   ['store: [', /./],

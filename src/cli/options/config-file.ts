@@ -102,7 +102,7 @@ function textOf(flag: Flag, value: unknown): string {
 function unknownKey(key: string, flags: readonly Flag[]): string {
   const names = flags.map(({ name }) => name);
   const close = closest(key, names);
-  return `unknown key "${key}": ${close === undefined ? `known are ${names.join(', ')}` : `did you mean "${close}"?`}`;
+  return `unknown key "${key}": ${close === undefined ? `expected one of ${names.join(', ')}` : `did you mean "${close}"?`}`;
 }
 
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>

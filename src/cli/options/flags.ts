@@ -31,7 +31,7 @@ export const outputFlag: Flag = {
   name: 'output',
   short: 'o',
   value: 'FORMAT',
-  description: 'print for programs',
+  description: 'output format for programs',
   choices: ['json', 'yaml'],
 };
 

@@ -42,7 +42,7 @@ describe('selection of the cluster', () => {
       [
         { kubeconfig: file, context: 'north' },
         {},
-        'there is no context "north"; there is east, west: pass --context NAME',
+        'there is no context "north" (known: east, west): pass --context NAME',
       ],
       [{ kubeconfig: '' }, {}, 'invalid argument "" for "--kubeconfig" flag: expected a path'],
     ];

@@ -99,7 +99,7 @@ describe('health', () => {
   test('a port in use is an error that names the port and its flag', async () => {
     const port = Number(new URL(server.url).port);
     await assert.rejects(serveHealth({ ...place, port, problems: () => [], metrics: async () => '' }), {
-      message: `port ${port} for /readyz and /metrics is in use: stop what holds it or pass --metrics-listen`,
+      message: `port ${port} for /readyz and /metrics is in use: stop the program that uses it or pass --metrics-listen`,
       code: 'FATAL',
     });
   });

@@ -127,7 +127,7 @@ function send(response: ServerResponse, { status, text, type = 'text/plain; char
 function listenError(cause: unknown, { host, port, flag }: HealthAddress): unknown {
   const what = 'for /readyz and /metrics';
   if (codesOf(cause).includes('EADDRINUSE')) {
-    return new FatalError(`port ${port} ${what} is in use: stop what holds it or pass --${flag}`, { cause });
+    return new FatalError(`port ${port} ${what} is in use: stop the program that uses it or pass --${flag}`, { cause });
   }
   return new FatalError(`cannot listen on ${host} port ${port} ${what}: ${messageOf(cause)}`, { cause });
 }

@@ -77,8 +77,8 @@ function addPartMetrics(
 ): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     collectedGauge(registry, name, help, () => [[{ part }, value()]]);
-  gauge('fairlead_part_ready', 'Whether the part has no problems.', () => (read.problems().length === 0 ? 1 : 0));
-  gauge('fairlead_part_restarts', 'Restarts of the part after failures.', read.restarts);
+  gauge('fairlead_part_ready', 'Whether the component has no problems.', () => (read.problems().length === 0 ? 1 : 0));
+  gauge('fairlead_part_restarts', 'Restarts of the component after failures.', read.restarts);
 }
 
 /** The text of `/metrics` for several registries; metrics of one name are combined. */

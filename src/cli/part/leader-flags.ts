@@ -18,7 +18,7 @@ export const leaderFlags = (lease: string): readonly Flag[] =>
     {
       name: 'leader-elect',
       ...booleanFlag,
-      description: 'elect one of several replicas as leader, which alone acts',
+      description: 'elect a leader among the replicas; only the leader acts',
       default: 'true',
     },
     {

@@ -44,7 +44,7 @@ function setUp(options: Partial<SuperviseOptions> = {}): {
 
 test('a part is starting until it is ready, and then reports its problems', async () => {
   const { runs, part } = setUp();
-  assert.deepEqual(part.problems(), ['the part is starting']);
+  assert.deepEqual(part.problems(), ['the component is starting']);
   runs[0]?.becomeReady();
   await part.ready;
   assert.deepEqual(part.problems(), []);
@@ -63,7 +63,7 @@ test('a failed part is disposed of and restarted with exponential backoff', asyn
     runs[index]?.fail(`bug ${index}`);
     await settled();
     assert.equal(runs[index]?.isDisposed, true);
-    assert.deepEqual(part.problems(), [`the part failed and is restarted: bug ${index}`]);
+    assert.deepEqual(part.problems(), [`the component failed and is restarted: bug ${index}`]);
     await clock.advance(waitMs - 1);
     assert.equal(runs.length, index + 1);
     await clock.advance(1);
@@ -99,7 +99,7 @@ test('a failed first start rejects `ready` and is retried', async () => {
   await assert.rejects(part.ready, { message: 'port 53 is in use' });
   await settled();
   assert.equal(runs[0]?.isDisposed, true);
-  assert.deepEqual(part.problems(), ['the part failed and is restarted: port 53 is in use']);
+  assert.deepEqual(part.problems(), ['the component failed and is restarted: port 53 is in use']);
   await clock.advance(1000);
   runs[1]?.becomeReady();
   await settled();

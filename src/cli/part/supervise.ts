@@ -36,7 +36,7 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
   const stop = new AbortController();
   const ready = Promise.withResolvers<void>();
   let current: RunningPart | undefined;
-  let problem = 'the part is starting';
+  let problem = 'the component is starting';
   let wasReady = false;
   let restarts = 0;
 
@@ -66,13 +66,13 @@ export function supervise(options: SuperviseOptions): SupervisedPart {
       try {
         await runOnce();
       } catch (error) {
-        if (stop.signal.aborted) return log.error({ err: error }, 'part failed to stop');
+        if (stop.signal.aborted) return log.error({ err: error }, 'component failed to stop');
         ready.reject(error);
         if (!wasReady && !retriesFirstStart) return;
         failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
         const waitMs = Math.round(backoffMs(backoff, failures, random));
-        problem = `the part failed and is restarted: ${messageOf(error)}`;
-        log.error({ err: error, waitMs }, 'part failed, retrying');
+        problem = `the component failed and is restarted: ${messageOf(error)}`;
+        log.error({ err: error, waitMs }, 'component failed, retrying');
         await sleep(clock, waitMs, stop.signal);
         restarts++;
       }

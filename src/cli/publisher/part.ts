@@ -20,7 +20,7 @@ const planFlags: readonly Flag[] = [
   {
     name: 'policy',
     value: 'POLICY',
-    description: 'what may be changed: everything, nothing deleted, or only new names created',
+    description: 'sync: all changes; upsert-only: no deletions; create-only: only new names',
     choices: policies,
     default: 'sync',
   },
@@ -151,7 +151,7 @@ function readRegistry(settings: Settings): RegistryOptions {
     migrateFrom: readFlag<string | undefined>(settings, 'migrate-from-txt-owner', nonEmpty('an owner'), undefined),
   };
   if (options.prefix !== '' && options.suffix !== '')
-    throw new UsageError('--txt-prefix and --txt-suffix exclude each other');
+    throw new UsageError('--txt-prefix cannot be combined with --txt-suffix');
   if (options.migrateFrom === options.ownerId)
     throw new UsageError(
       `--migrate-from-txt-owner ${textOf(settings, 'migrate-from-txt-owner')} is --owner-id: nothing would change`,

@@ -76,7 +76,7 @@ export const providerFlags: readonly Flag[] = [
     name: 'provider',
     value: 'NAME',
     description:
-      'where records are written: DNS servers (RFC 2136), Route 53 (needs its SDK), webhook providers of ExternalDNS, or zone files',
+      'rfc2136: DNS servers; route53: Amazon Route 53 (needs the AWS SDK); webhook: webhook providers of ExternalDNS; file: zone files',
     choices: providers,
     default: 'rfc2136',
   },

@@ -36,7 +36,7 @@ const flags: readonly Flag[] = [
 /** `fairlead server`: one API server. */
 export const command: Command = {
   description:
-    'Run one API server until SIGTERM, for production: the parts of the cluster run as processes of their own.',
+    'Run one API server until SIGTERM, for production. The components of the cluster run as separate processes.',
   examples: ['fairlead server --data-dir /var/lib/fairlead --bind-address 0.0.0.0'],
   flags,
   config: { flags },

@@ -10,7 +10,7 @@ import { clientOf, selectClusters, severalClusterFlags } from '../part/several-c
 /** `fairlead status`: the overview of the map, in the terminal. */
 export const command: Command = {
   description:
-    'Print the state of all clusters, and what needs attention: lost clusters, conflicts, refused load balancers, Services without ready endpoints. Exits with 1 if there are errors, and with 3 if a cluster cannot be read.',
+    'Print the state of all clusters, and what needs attention: lost clusters, conflicts, rejected load balancers, Services without ready endpoints. Exits with 1 if there are errors, and with 3 if a cluster cannot be read.',
   examples: ['fairlead status', 'fairlead status --kubeconfig prod.kubeconfig --context eu --context us -o json'],
   flags: [
     { name: 'timeout', value: 'DURATION', description: 'how long to wait for a cluster', default: '10s' },

@@ -20,7 +20,7 @@ const overwriteFlag = (description: string): Flag => ({ name: 'overwrite', ...bo
 const bumpFlag: Flag = {
   name: 'bump-revision',
   value: 'NUMBER',
-  description: 'by how much revisions increase: more than were written after the backup',
+  description: 'how far revisions increase; must exceed the number of writes after the backup',
   default: '100000000000',
 };
 
@@ -28,7 +28,7 @@ const bumpFlag: Flag = {
 const sourceFlags: readonly Flag[] = [
   dataDirFlag,
   clusterFlag,
-  locationFlag('from', 'store without its server'),
+  locationFlag('from', 'read this store directly, without its server'),
   ...clusterFlags,
   ...locationFlags,
 ];
@@ -38,11 +38,11 @@ const bump = (settings: Settings): number => readFlag(settings, 'bump-revision',
 
 const backup: Action = {
   usage: 'FILE',
-  summary: 'write a backup of a store to a file, while its server runs or not',
+  summary: 'write a backup of a store to a file, also while its server runs',
   description:
-    'Write a backup of a store: of the server of --kubeconfig, of the server that runs on the data directory, or of the store ' +
-    'in the data directory when no server runs, or of --from. The state is that of one revision. FILE appears when it is ' +
-    'complete; - is standard output.',
+    'Write the state of a cluster at one revision to a file. The state comes from the server of --kubeconfig or from the store ' +
+    'of --from, if one is given; otherwise from the server that runs on the data directory, or from its store if no server ' +
+    'runs. FILE appears when it is complete; - is standard output.',
   notes:
     'A backup contains every Secret, unless the store encrypts them, and needs the rights of cluster-admin. It does not contain ' +
     'the folders pki and token-keys of the data directory, nor the keys of --encryption-provider-config: keep a copy of them.',
@@ -65,8 +65,8 @@ const restore: Action = {
     'reject requests until it is complete. The previous store, if there is one, is kept beside the new one or, for etcd, as a ' +
     'backup in the current directory.',
   notes:
-    'All objects get a new resourceVersion, greater than any that a client has seen: clients list everything again. To restore on ' +
-    'another machine, copy the folders pki and token-keys of the data directory first.',
+    'All objects get a new resourceVersion, greater than any that a client has seen, so clients list everything again. To ' +
+    'restore on another machine, copy the folders pki and token-keys of the data directory first.',
   examples: [
     'fairlead store restore monday.backup',
     'gunzip < monday.backup.gz | fairlead store restore -',
@@ -76,7 +76,7 @@ const restore: Action = {
     overwriteFlag('replace the store if it exists'),
     bumpFlag,
     dataDirFlag,
-    locationFlag('to', 'another store than that of the data directory'),
+    locationFlag('to', 'store to write instead of the one in the data directory'),
     ...locationFlags,
   ],
   async run({ args: [file = ''], settings, streams }) {
@@ -93,11 +93,11 @@ const restore: Action = {
 const copy: Action = {
   summary: 'move a cluster to another store',
   description:
-    'Copy the state of a cluster from one store to another, of the same or of another engine. No server of the cluster may run, ' +
-    'so that no write is lost. The copy appears when it is complete; the source is unchanged.',
+    'Copy the state of a cluster to another store, also between SQLite and etcd. Stop all servers of the cluster first, so that ' +
+    'no write is lost. The copy appears when it is complete; the source is unchanged.',
   notes:
-    'All objects get a new resourceVersion, greater than any that a client has seen: clients list everything again. Start the ' +
-    'servers with the same folder pki, and never on both stores.',
+    'All objects get a new resourceVersion, greater than any that a client has seen, so clients list everything again. Start ' +
+    'the servers with the same folder pki, and never on both stores.',
   examples: [
     'fairlead store copy --from sqlite:.fairlead --to etcd:http://127.0.0.1:2379',
     'fairlead store copy --from etcd:http://a:2379,http://b:2379 --to sqlite:data',
@@ -121,9 +121,9 @@ const check: Action = {
   usage: '[FILE]',
   summary: 'check a store or a backup',
   description:
-    'Check a backup in FILE, or a store as `fairlead store backup` selects it, also while its server runs: damaged records, ' +
-    'values that are not objects of their kind, objects in namespaces that do not exist, and cluster IPs and node ports that ' +
-    'several Services have, or that are not claimed by the Service that has them. Every problem is a line of the output.',
+    'Check the backup in FILE, or a store, also while its server runs. Flags select the store as for `fairlead store backup`. ' +
+    'Reports damaged records, values that are not objects of their kind, objects in namespaces that do not exist, cluster IPs ' +
+    'and node ports that several Services have, and those that are not claimed by their Service, each on one line.',
   notes: 'The exit code is 0 if there is no problem. A server repairs damaged claims when it starts.',
   examples: ['fairlead store check', 'fairlead store check monday.backup'],
   flags: sourceFlags,

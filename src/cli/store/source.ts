@@ -87,7 +87,7 @@ async function serverSource(settings: Settings): Promise<Source> {
         404: ': it does not serve backups; use a server of this release',
       };
       throw new FatalError(
-        `${name} refused the backup: ${connectionReason(error)}${advice[error.status.code ?? 0] ?? ''}`,
+        `${name} rejected the request for a backup: ${connectionReason(error)}${advice[error.status.code ?? 0] ?? ''}`,
       );
     }
   }

@@ -83,7 +83,7 @@ test('expands Lists, skips empty documents, accepts JSON, and reads yes as true'
 
 const errors: readonly (readonly [given: string, want: RegExp])[] = [
   ['kind: Service', /^a\.yaml: apiVersion is missing$/],
-  ['apiVersion: v1\nkind: 3', /^a\.yaml: kind is not a text$/],
+  ['apiVersion: v1\nkind: 3', /^a\.yaml: kind is not a string$/],
   ['apiVersion: v1\nkind: Service', /^a\.yaml: metadata\.name is missing$/],
   [`${service('web')}---\n- 1`, /^a\.yaml, document 2: expected an object, found \[1\]$/],
   ['a: [', /^a\.yaml:1:5: unexpected end of the stream within a flow collection$/],

@@ -86,7 +86,7 @@ test('a part that cannot start is reported, and the others run', async () => {
   await parts.ready();
   await settled();
   assert.deepEqual(parts.states('east'), [
-    { name: 'dns', problems: ['the part failed and is restarted: port 1053 is in use'] },
+    { name: 'dns', problems: ['the component failed and is restarted: port 1053 is in use'] },
     { name: 'proxy', problems: [] },
   ]);
 });

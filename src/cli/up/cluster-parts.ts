@@ -33,7 +33,7 @@ export async function loadParts(
   const loading = names.map(async (name) => {
     const entries: Readonly<Partial<Record<PartName, PartEntry>>> = registered;
     const part = await entries[name]?.load();
-    if (part === undefined) throw new Error(`bug: the part "${name}" has no file`);
+    if (part === undefined) throw new Error(`bug: the component "${name}" has no file`);
     return Promise.all(
       (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (each): Promise<LoadedPart> => {
         const sectionOf = (part: string): Settings => settings.get(part) ?? new Map();

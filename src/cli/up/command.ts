@@ -14,7 +14,7 @@ export const command: Command = {
   description: 'Run everything for one or more clusters on this machine, until Ctrl-C.',
   notes: `Each cluster has its Services in a loopback range, 127.64.0.0/16, 127.65.0.0/16 and so on, which every Linux machine can reach without configuration. Its server therefore accepts endpoints in these ranges, which Kubernetes rejects.
 
-The file of --config may have a section for each part, such as "dns:", with the flags of the part's own command as keys.`,
+The file of --config may have a section for each component, such as "dns:", with the flags of \`fairlead dns\` as keys.`,
   examples: [
     'fairlead up --demo',
     'fairlead up --cluster blue --cluster green --apply shop.yaml@blue',

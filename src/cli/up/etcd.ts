@@ -94,11 +94,11 @@ export function readEtcdConnection(settings: Settings, servers: readonly string[
   const file = (name: string): string | undefined => readFlag<string | undefined>(settings, name, path, undefined);
   const [caFile, certFile, keyFile] = [file('etcd-cafile'), file('etcd-certfile'), file('etcd-keyfile')];
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new UsageError('--etcd-certfile and --etcd-keyfile need each other');
+    throw new UsageError('--etcd-certfile and --etcd-keyfile must be given together');
   }
   const isSecure = servers.every((url) => url.startsWith('https:'));
   if (!isSecure && servers.some((url) => url.startsWith('https:'))) {
-    throw new UsageError('all members of etcd need https, or none');
+    throw new UsageError('--etcd-servers has URLs with http:// and https://: use one of them for all members');
   }
   if (!isSecure && (caFile ?? certFile) !== undefined) {
     throw new UsageError('--etcd-cafile, --etcd-certfile and --etcd-keyfile need members with https://');

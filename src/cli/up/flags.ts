@@ -53,7 +53,7 @@ export const serverFlags: readonly Flag[] = [
     {
       name: 'enable-admission-plugins',
       value: 'NAME,...',
-      description: `admission plugins to enable, of ${pluginNames.join(', ')}`,
+      description: `admission plugins to enable: ${pluginNames.join(', ')}`,
       repeatable: true,
       default: [...defaultPlugins].join(', '),
     },
@@ -98,7 +98,7 @@ export const upFlags: readonly Flag[] = [
   {
     name: 'parts',
     value: 'LIST',
-    description: `parts to run, of ${partNames.join(', ')}`,
+    description: `components to run: ${partNames.join(', ')}`,
     default: 'all',
   },
   {

@@ -82,7 +82,7 @@ function objectsIn(document: unknown, source: string): readonly Manifest[] {
 
 function text(value: unknown, field: string, source: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw new UsageError(`${source}: ${field} ${value === undefined ? 'is missing' : 'is not a text'}`);
+  throw new UsageError(`${source}: ${field} ${value === undefined ? 'is missing' : 'is not a string'}`);
 }
 
 async function filesAt(path: string): Promise<readonly string[]> {

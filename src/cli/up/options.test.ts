@@ -88,15 +88,15 @@ describe('up options', () => {
     },
     {
       given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379,http://10.0.0.2:2379'] },
-      want: /^all members of etcd need https, or none$/,
+      want: /^--etcd-servers has URLs with http:.* and https:.*: use one of them for all members$/,
     },
     {
       given: { store: ['etcd'], etcd: ['https://10.0.0.1:2379'], 'etcd-certfile': ['a.pem'] },
-      want: /^--etcd-certfile and --etcd-keyfile need each other$/,
+      want: /^--etcd-certfile and --etcd-keyfile must be given together$/,
     },
     { given: { proxy: ['ipvs'] }, want: /for "--proxy" flag: expected userspace, nftables or none$/ },
-    { given: { parts: ['server,bgp'] }, want: /for "--parts" flag: unknown part "bgp": the parts are server, / },
-    { given: { parts: ['dns'] }, want: /for "--parts" flag: "server" is missing: the other parts need it$/ },
+    { given: { parts: ['server,bgp'] }, want: /for "--parts" flag: unknown component "bgp": expected server, / },
+    { given: { parts: ['dns'] }, want: /for "--parts" flag: "server" is missing: the other components need it$/ },
     { given: { 'port-base': ['65500'] }, want: /for "--port-base" flag: ports up to 65700 would be needed/ },
     {
       given: { 'feature-gates': ['Unheard=true'] },

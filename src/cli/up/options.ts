@@ -214,10 +214,10 @@ function parseParts(text: string): ReadonlySet<PartName> {
   const parts = new Set<PartName>();
   for (const word of text.split(',').map((part) => part.trim())) {
     const name = partNames.find((candidate) => candidate === word);
-    if (name === undefined) throw new UsageError(`unknown part "${word}": the parts are ${partNames.join(', ')}`);
+    if (name === undefined) throw new UsageError(`unknown component "${word}": expected ${partNames.join(', ')}`);
     parts.add(name);
   }
-  if (!parts.has('server')) throw new UsageError('"server" is missing: the other parts need it');
+  if (!parts.has('server')) throw new UsageError('"server" is missing: the other components need it');
   return parts;
 }
 

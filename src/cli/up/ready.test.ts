@@ -50,10 +50,12 @@ test('the report names parts that are not ready', () => {
   const options = { version: '1.2.3', kubeconfig: '/kubeconfig', readyMs: 212.4, hasColors: false };
   const [east, ...others] = state.clusters;
   assert.ok(east !== undefined);
-  const parts = [{ name: 'dns', problems: ['the part failed and is restarted: DNS port 127.0.0.1:1053 is in use'] }];
+  const parts = [
+    { name: 'dns', problems: ['the component failed and is restarted: DNS port 127.0.0.1:1053 is in use'] },
+  ];
   assert.match(
     readyReport({ ...state, clusters: [{ ...east, parts }, ...others] }, options),
-    /^  dns of east is not ready: the part failed and is restarted: DNS port 127\.0\.0\.1:1053 is in use$/m,
+    /^  dns of east is not ready: the component failed and is restarted: DNS port 127\.0\.0\.1:1053 is in use$/m,
   );
 });
 

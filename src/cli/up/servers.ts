@@ -185,9 +185,12 @@ function listenError(error: unknown, { name, listen }: ClusterOptions, portFlag:
   const where = `the API server of cluster "${name}"`;
   const codes = codesOf(error);
   if (codes.includes('EADDRINUSE')) {
-    return new FatalError(`port ${listen.port} for ${where} is in use: stop what holds it or pass ${portFlag}`, {
-      cause: error,
-    });
+    return new FatalError(
+      `port ${listen.port} for ${where} is in use: stop the program that uses it or pass ${portFlag}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (codes.includes('EACCES')) {
     return new FatalError(`port ${listen.port} for ${where} is not allowed: pass ${portFlag} with 1024 or more`, {

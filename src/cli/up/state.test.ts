@@ -24,7 +24,7 @@ test('state.json contains current problems of parts, and is removed at the end',
     {
       await using _ = await publishState(directory, state, 5);
       assert.deepEqual(told(), []);
-      problems = ['the part failed and is restarted: bug'];
+      problems = ['the component failed and is restarted: bug'];
       await until('the problem', () => told()?.length === 1);
       problems = [];
       await until('the end of it', () => told()?.length === 0);

@@ -21,7 +21,7 @@ const add: Action = {
   usage: 'NAME',
   summary: 'write a kubeconfig with a client certificate for each cluster',
   description:
-    'Write a kubeconfig for a person, or for a part that runs alone, with a client certificate for each cluster.',
+    'Write a kubeconfig for a person, or for a component that runs alone, with a client certificate for each cluster.',
   notes:
     'The user has no rights until a role is bound to the user or one of the groups. The certificate cannot be revoked before ' +
     'it expires, only with its authority: choose a short --expires, or remove the bindings.',
@@ -40,7 +40,7 @@ const add: Action = {
       repeatable: true,
       default: 'all',
     },
-    { name: 'part', ...booleanFlag, description: 'NAME is a part of Fairlead, which has the role fairlead:NAME' },
+    { name: 'part', ...booleanFlag, description: 'NAME is a component of Fairlead; its role is fairlead:NAME' },
     {
       name: 'expires',
       value: 'DURATION',
@@ -101,9 +101,9 @@ const dayMs = 86_400_000;
 /** A part has the rights of its role; a group would give it more. */
 function checkPart(name: string, groups: readonly string[]): void {
   const known = Object.keys(parts);
-  if (!known.includes(name)) throw new UsageError(`unknown part "${name}": the parts are ${known.join(', ')}`);
+  if (!known.includes(name)) throw new UsageError(`unknown component "${name}": expected ${known.join(', ')}`);
   if (groups.length > 0)
-    throw new UsageError('--group cannot be combined with --part: a part has the rights of its role');
+    throw new UsageError('--group cannot be combined with --part: a component has the rights of its role');
 }
 
 /** Names of the system would give a person its rights; control characters make a name look like another. */

@@ -165,6 +165,6 @@ test('takes the next port if one is in use, and names the last one that is', asy
   const taken = stack.use(new WebServer({ ...options, listen: { host: '127.0.0.1', ports: [port] } }));
   await assert.rejects(
     taken.listen(),
-    new RegExp(`^Error: port ${port} for the dashboard is in use: stop what holds it or pass --port-base$`),
+    new RegExp(`^Error: port ${port} for the dashboard is in use: stop the program that uses it or pass --port-base$`),
   );
 });

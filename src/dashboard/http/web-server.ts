@@ -79,7 +79,8 @@ export class WebServer implements AsyncDisposable {
         const isTaken = codeOf(cause) === 'EADDRINUSE';
         if (isTaken && index < listen.ports.length - 1) continue;
         const where = `port ${port} for the dashboard`;
-        if (isTaken) throw new Error(`${where} is in use: stop what holds it or pass ${portFlag}`, { cause });
+        if (isTaken)
+          throw new Error(`${where} is in use: stop the program that uses it or pass ${portFlag}`, { cause });
         throw new Error(`cannot listen on ${listen.host} ${where}: ${messageOf(cause)}`, { cause });
       }
     }

@@ -317,7 +317,7 @@ describe('why', () => {
       ['north', 'expired'],
     ] as const);
     const { steps } = why(settledInput([east], { leases }));
-    const message = 'no controller renews the leases in north: is it running?';
+    const message = 'no controller renews the leases in north: start `fairlead multicluster`, or read its log';
     assert.deepEqual(
       steps.find(({ step }) => step === 'lease'),
       { step: 'lease', state: 'broken', message },

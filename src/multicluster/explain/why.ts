@@ -209,13 +209,13 @@ function leaseStep(input: WhyInput): Finding {
   const { actual, leases, from } = input;
   const others = otherSources(input);
   if (others.length > 0 && leases.get(from.id) === 'expired')
-    return broken(`no controller renews the leases in ${from.id}: is it running?`);
+    return broken(`no controller renews the leases in ${from.id}: start \`fairlead multicluster\`, or read its log`);
   const expired = lostSources(input);
   const suspect = others.filter((cluster) => !['healthy', 'expired'].includes(leases.get(cluster) ?? 'absent'));
   if (expired.length > 0) {
     const lost = `the connection to ${listText(expired)} is lost`;
     if (expired.every((cluster) => hasSlicesOf(cluster, actual))) return ok(`${lost}; its endpoints are still used`);
-    const text = `${lost}, and its endpoints were removed; they come back with it`;
+    const text = `${lost}, and its endpoints were removed until it returns`;
     return expired.length === sourcesOf(input).length ? broken(text) : ok(`${text}; others are used`);
   }
   if (suspect.length > 0) return unknown(`the lease of ${listText(suspect)} is late or missing`);
@@ -247,7 +247,7 @@ function dnsStep({ api, merged, actual, dns }: WhyInput): Finding {
   if (addresses.length === 0 && (api === 'supercluster' ? importedService : serviceImport) === undefined)
     return unknown(`${name} does not resolve: there is no import`);
   if (addresses.length === 0)
-    return broken(`${name} does not resolve: does the DNS server of this cluster serve that zone?`);
+    return broken(`${name} does not resolve: check that the DNS server of this cluster serves the zone`);
   const wanted = addressesIn(api, actual);
   const isHeadless = merged.views[api]?.type === 'Headless';
   if (isHeadless || wanted.some((ip) => addresses.includes(ip)))

@@ -38,7 +38,7 @@ function priceOf(entry: unknown, before: Price): Price {
   if (wanted === undefined) throw new Error(`expected a type of ${Object.keys(numbers).join(', ')}`);
   if (typeof asOf !== 'string' || !/^\d{4}-\d\d(-\d\d)?$/.test(asOf))
     throw new Error('expected asOf, the date of the price, as 2026-11');
-  if (note !== undefined && typeof note !== 'string') throw new Error('expected a text as note');
+  if (note !== undefined && typeof note !== 'string') throw new Error('expected a string as note');
   const stray = Object.keys(values).find((key) => !wanted.includes(key));
   if (stray !== undefined) throw new Error(`a price of type ${String(type)} has no "${stray}"`);
   const missing = wanted.find((key) => !isPrice(values[key]));
