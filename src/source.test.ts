@@ -34,9 +34,9 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
     message: [],
     forward: [],
     answer: ['message', 'records'],
-    follow: ['records'],
+    controller: ['records'],
     transport: ['message'],
-    explain: ['answer', 'follow', 'message', 'records'],
+    explain: ['answer', 'controller', 'message', 'records'],
   },
   loadbalancer: { clouds: [], controller: ['clouds'], health: ['controller'], providers: ['clouds', 'controller'] },
   multicluster: {
@@ -51,7 +51,7 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
     explain: ['guard', 'lease', 'member', 'merge', 'project', 'sync', 'vip'],
     webhook: ['explain', 'member', 'merge', 'project', 'sync'],
   },
-  proxy: { routes: [], follow: ['routes'], nftables: ['routes'], userspace: ['routes'] },
+  proxy: { routes: [], controller: ['routes'], nftables: ['routes'], userspace: ['routes'] },
   publisher: { plan: [], providers: ['plan'] },
   store: { backup: [], etcd: [], memory: [], sqlite: [] },
 };

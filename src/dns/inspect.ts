@@ -7,7 +7,7 @@ import type { DnsOptions } from './options.ts';
 import type { ExplainedAnswer } from './explain/explain.ts';
 import { explain } from './explain/explain.ts';
 import { whyMissing } from './explain/missing.ts';
-import { Follower } from './follow/follower.ts';
+import { ZoneController } from './controller/zone-controller.ts';
 import { serverAddresses } from './machine.ts';
 import { openZones } from './records/open-zones.ts';
 
@@ -46,25 +46,25 @@ export function parseQuestion({ name: text, type: typeText }: TextQuestion): Que
   return { name, type };
 }
 
-/** Follows a cluster as a DNS server with these options does. */
+/** Watches a cluster as a DNS server with these options does. */
 export function inspectDns(
   client: Client,
   { zones: served, namespaces, srvServiceNames, listen }: DnsOptions,
 ): DnsInspection {
   const options = { ...served, namespaces, srvServiceNames };
   const zones = openZones(served, { addresses: serverAddresses(listen) });
-  const follower = new Follower({
+  const controller = new ZoneController({
     client,
     log: { debug: () => {}, warn: () => {} },
     zones,
     records: options,
     changed: () => undefined,
   });
-  const cluster = { caches: follower.caches, options };
+  const cluster = { caches: controller.caches, options };
   return {
-    synced: follower.start(),
-    unsynced: () => follower.unsynced(),
+    synced: controller.start(),
+    unsynced: () => controller.unsynced(),
     query: (question) => explain(zones, question, { whyMissing: (name) => whyMissing(name, cluster) }),
-    [Symbol.asyncDispose]: () => follower.stop(),
+    [Symbol.asyncDispose]: () => controller.stop(),
   };
 }

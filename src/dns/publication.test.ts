@@ -23,7 +23,7 @@ function setUp(completion?: { readonly zone: Name }): {
   readonly zones: Zones;
   readonly sink: Sink;
   readonly publication: Publication;
-  /** Sets the address of a name, as the follower does. */
+  /** Sets the address of a name, as the zone controller does. */
   readonly setAddress: (address: string) => void;
 } {
   const zones = openZones({ clusterDomain: apex }, { addresses: ['127.0.0.1'] });

@@ -13,8 +13,8 @@ export interface ResolveOptions {
   readonly checkingDisabled: boolean;
   /** The client; absent for queries of the server itself, which follow an alias and have no limits. */
   readonly client?: QueryClient;
-  /** The data of the EDNS option `optionCodes.TRAIL`, if the query has it. */
-  readonly trail?: Uint8Array;
+  /** The data of the EDNS option `optionCodes.HOPS`, if the query has it. */
+  readonly hops?: Uint8Array;
 }
 
 /** The result of forwarding a query. */

@@ -7,8 +7,8 @@ import { Cookies } from './message/cookie.ts';
 import { slowPath } from './answer/slow-path.ts';
 import { Transfers } from './answer/transfer.ts';
 import type { DnsOptions } from './options.ts';
-import { Follower } from './follow/follower.ts';
-import { followMetrics, programmingDuration } from './follow/metrics.ts';
+import { ZoneController } from './controller/zone-controller.ts';
+import { zoneMetrics, programmingDuration } from './controller/metrics.ts';
 import { Forwarder } from './forward/forwarder.ts';
 import { forwardMetrics } from './forward/metrics.ts';
 import { RecursionPolicy } from './forward/policy.ts';
@@ -49,7 +49,7 @@ export class Serving {
   /** Resolves when the first sync is complete and the prepared answers are in the table. */
   readonly ready: Promise<void>;
   readonly #stop = new AbortController();
-  readonly #follower: Follower;
+  readonly #controller: ZoneController;
   readonly #zones: Zones;
   readonly #options: Omit<ServingOptions, 'previous'>;
 
@@ -67,7 +67,7 @@ export class Serving {
     const completion = options.searchCompletion ? { completion: { zone: options.zones.clusterDomain } } : {};
     const publication = new Publication({ zones, sink: this.table, ...completion });
     const secondaries = serveSecondaries(zones, options.transfer, this.#stop.signal);
-    const follower = new Follower({
+    const controller = new ZoneController({
       client,
       log,
       zones,
@@ -78,7 +78,7 @@ export class Serving {
       },
       sliceServed: (slice, service) => this.#sliceServed?.(slice, service),
     });
-    this.#follower = follower;
+    this.#controller = controller;
     const plan = this.#planForwarding();
     for (const warning of plan.warnings) log.warn(warning);
     const policy = new RecursionPolicy(plan.policy);
@@ -91,13 +91,13 @@ export class Serving {
       mayRecurse: (address) => policy.isAllowed(address),
       transfers: secondaries.transfers,
       cookies: new Cookies({ secrets: cookieSecrets }),
-      isSynced: () => follower.hasSynced,
+      isSynced: () => controller.hasSynced,
       ...completion,
       filterAaaa: options.filterAaaa,
       trustAd: options.forward.trustAd,
       onError,
     });
-    this.ready = follower.start().then(() => {
+    this.ready = controller.start().then(() => {
       publication.open();
       secondaries.open();
     });
@@ -105,8 +105,8 @@ export class Serving {
 
   /** Reasons why answers are missing or may be stale. */
   problems(): readonly string[] {
-    if (!this.#follower.hasSynced) return this.#follower.unsynced();
-    return this.#follower
+    if (!this.#controller.hasSynced) return this.#controller.unsynced();
+    return this.#controller
       .silence()
       .filter(({ silentMs }) => silentMs > longestSilenceMs)
       .map(({ plural }) => `the watch of ${plural} has been silent for over 5 minutes: answers may be stale`);
@@ -119,7 +119,7 @@ export class Serving {
     const { context, label } = this.#options;
     const { metrics } = context;
     this.#sliceServed = programmingDuration(metrics);
-    followMetrics(metrics, this.#follower, this.#zones);
+    zoneMetrics(metrics, this.#controller, this.#zones);
     const { forwarder } = this;
     if (forwarder === undefined) return;
     forwardMetrics({
@@ -134,7 +134,7 @@ export class Serving {
   /** Stops watches, transfers and forwarding; resolves when queries in progress are done. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#follower.stop(), this.forwarder?.close()]);
+    await Promise.all([this.#controller.stop(), this.forwarder?.close()]);
   }
 
   #planForwarding(): ReturnType<typeof planForwarding> {

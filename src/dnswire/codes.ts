@@ -59,7 +59,7 @@ export const optionCodes = {
   PADDING: 12,
   ERROR: 15,
   /** The servers that forwarded a query; a number for local use (RFC 6891 §9). */
-  TRAIL: 65_313,
+  HOPS: 65_313,
 } as const;
 
 /** Extended errors (RFC 8914 §4). */

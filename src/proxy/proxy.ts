@@ -12,14 +12,14 @@ import { keyFor } from '../client/key.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import type { Backend, RouteProblem } from './backend.ts';
 import { isEmptyChange } from './backend.ts';
-import { Caches } from './follow/caches.ts';
-import { RouteReporter } from './follow/route-reporter.ts';
-import { Follower } from './follow/follower.ts';
-import { HealthChecks } from './follow/health-checks.ts';
-import type { NodeState } from './follow/node.ts';
-import { machineAddresses, nodeNetwork, thisNode, drainReason } from './follow/node.ts';
-import { BoundedRunner } from './follow/runner.ts';
-import { TriggerTimes } from './follow/trigger-times.ts';
+import { Caches } from './controller/caches.ts';
+import { RouteReporter } from './controller/route-reporter.ts';
+import { ChangeTracker } from './controller/change-tracker.ts';
+import { HealthChecks } from './controller/health-checks.ts';
+import type { NodeState } from './controller/node.ts';
+import { machineAddresses, nodeNetwork, thisNode, drainReason } from './controller/node.ts';
+import { BoundedRunner } from './controller/runner.ts';
+import { TriggerTimes } from './controller/trigger-times.ts';
 import { ProxyMetrics } from './metrics.ts';
 import { modes } from './modes.ts';
 import type { ProxyOptions } from './options.ts';
@@ -55,7 +55,7 @@ class RunningProxy implements RunningPart {
   readonly #informers: Informers;
   readonly #caches: Caches;
   readonly #table: RoutingTable;
-  readonly #follower: Follower;
+  readonly #changes: ChangeTracker;
   readonly #metrics: ProxyMetrics;
   readonly #checks: HealthChecks;
   readonly #events: EventRecorder;
@@ -84,7 +84,7 @@ class RunningProxy implements RunningPart {
     this.#table = new RoutingTable(nodeNetwork(this.#nodeState()));
     this.#metrics = new ProxyMetrics(context.metrics, {
       table: this.#table,
-      pending: (what) => this.#follower.pending(what),
+      pending: (what) => this.#changes.pending(what),
     });
     this.#events = new EventRecorder({ client, component: 'fairlead-proxy', clock: this.#clock, log });
     const service = (key: Key): Service | undefined => this.#caches.services.get(key);
@@ -105,7 +105,7 @@ class RunningProxy implements RunningPart {
       clock: this.#clock,
       random: machine.random ?? Math.random,
     });
-    this.#follower = new Follower({
+    this.#changes = new ChangeTracker({
       caches: this.#caches,
       table: this.#table,
       routeOptions: routeOptionsOf(options),
@@ -191,7 +191,7 @@ class RunningProxy implements RunningPart {
     this.#metrics.synced(how, (this.#clock.elapsed() - started) / 1000, this.#clock.now());
     for (const { family, atMs } of triggers) this.#metrics.programmed(family, (this.#clock.now() - atMs) / 1000);
     this.#checks.retry();
-    this.#reporter.report([...this.#conflicts(), ...this.#follower.problems(), ...backend.problems()]);
+    this.#reporter.report([...this.#conflicts(), ...this.#changes.problems(), ...backend.problems()]);
     this.#synced.resolve();
   }
 
@@ -203,7 +203,7 @@ class RunningProxy implements RunningPart {
       this.#table.network = network;
       this.#needsFullSync = true;
     }
-    this.#follower.update(thisNode(nodeState));
+    this.#changes.update(thisNode(nodeState));
   }
 
   #nodeState(): NodeState {

@@ -85,7 +85,7 @@ zone:
 async function answersAt(endpoint: Endpoint, running: Running): Promise<void> {
   const upstream = new Upstream(endpoint);
   const question = { name: 'www.example.org', type: types.A, class: 1 };
-  const query = { question, dnssecOk: false, checkingDisabled: false, trail: new Uint8Array() };
+  const query = { question, dnssecOk: false, checkingDisabled: false, hops: new Uint8Array() };
   for (let tries = 0; tries < 100; tries++) {
     const message = await upstream.ask(query, AbortSignal.timeout(2000)).catch(() => undefined);
     if ((message?.answers.length ?? 0) > 0) return;

@@ -146,8 +146,8 @@ class SlowPathHandler {
     if (resolver === undefined) return emptyAnswer(rcodes.REFUSED);
     const dnssecOk = query.edns?.dnssecOk === true;
     const checkingDisabled = (query.header.flags & flagBits.CD) !== 0;
-    const trail = query.edns?.options.find(({ code }) => code === optionCodes.TRAIL)?.data;
-    const options = { dnssecOk, checkingDisabled, client, ...(trail === undefined ? {} : { trail }) };
+    const hops = query.edns?.options.find(({ code }) => code === optionCodes.HOPS)?.data;
+    const options = { dnssecOk, checkingDisabled, client, ...(hops === undefined ? {} : { hops }) };
     try {
       if (filterAaaa !== true || question.type !== types.AAAA) {
         const found = await resolver.resolve(question, options);

@@ -8,8 +8,8 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { parseName } from '../../dnswire/name.ts';
 import { ObjectCache } from '../../client/object-cache.ts';
-import type { AssemblerOptions } from '../follow/assembler.ts';
-import { byNamespace, sliceIndexes } from '../follow/caches.ts';
+import type { ZoneUpdaterOptions } from '../controller/zone-updater.ts';
+import { byNamespace, sliceIndexes } from '../controller/caches.ts';
 import { endpoint, headless, service, slice } from '../records/testing/records.ts';
 import { whyMissing } from './missing.ts';
 
@@ -35,7 +35,7 @@ const ofDb = {
 };
 caches.slices.set(slice([notReady, notReady], ofDb));
 
-const base: AssemblerOptions = {
+const base: ZoneUpdaterOptions = {
   clusterDomain: 'cluster.local',
   clustersetDomain: 'clusterset.local',
   superclusterDomain: 'supercluster.local',
@@ -44,7 +44,7 @@ const base: AssemblerOptions = {
 
 const cases: readonly {
   readonly name: string;
-  readonly options?: Partial<AssemblerOptions>;
+  readonly options?: Partial<ZoneUpdaterOptions>;
   readonly want: readonly string[];
 }[] = [
   { name: 'web.absent.svc.cluster.local', want: ['Namespace "absent" does not exist'] },

@@ -2,9 +2,9 @@
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
-import type { AssemblerOptions } from '../follow/assembler.ts';
-import type { Caches } from '../follow/caches.ts';
-import { sourceOf } from '../follow/caches.ts';
+import type { ZoneUpdaterOptions } from '../controller/zone-updater.ts';
+import type { Caches } from '../controller/caches.ts';
+import { sourceOf } from '../controller/caches.ts';
 import type { Name } from '../../dnswire/data.ts';
 import { reachOf } from '../records/service.ts';
 import { isWithin, labelsOf } from '../../dnswire/name.ts';
@@ -12,7 +12,7 @@ import { isWithin, labelsOf } from '../../dnswire/name.ts';
 /** The objects and options of the cluster. */
 export interface Cluster {
   readonly caches: Caches;
-  readonly options: AssemblerOptions;
+  readonly options: ZoneUpdaterOptions;
 }
 
 /** Reasons why a name is missing; empty if it has none of the known forms. */
@@ -116,7 +116,7 @@ function whyNoImport(
 
 function whyNoPod(
   [namespace = '', label]: readonly string[],
-  mode: NonNullable<AssemblerOptions['pods']>,
+  mode: NonNullable<ZoneUpdaterOptions['pods']>,
   cluster: Cluster,
 ): readonly string[] {
   if (mode === 'disabled') return ['records of Pods are disabled: pass --pods insecure or --pods verified'];

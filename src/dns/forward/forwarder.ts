@@ -11,7 +11,7 @@ import { ForwardCounters } from './counters.ts';
 import { extract } from './extract.ts';
 import { SingleFlight } from './single-flight.ts';
 import { changedZones, UpstreamGroup } from './group.ts';
-import { mayBeProbe, Trail } from './loop.ts';
+import { mayBeProbe, HopList } from './loop.ts';
 import type { RecursionPolicy } from './policy.ts';
 import { Prober } from './prober.ts';
 import { isForwardable } from './query.ts';
@@ -48,7 +48,7 @@ export interface ForwarderOptions {
    */
   readonly refusePrivate?: boolean;
   /** Marks queries to detect loops; default true. */
-  readonly trail?: boolean;
+  readonly detectLoops?: boolean;
   /** Default: those of the previous forwarder, or new ones. */
   readonly counters?: ForwardCounters;
   /**
@@ -60,7 +60,7 @@ export interface ForwarderOptions {
   readonly random?: Random;
 }
 
-const noTrail = new Uint8Array();
+const noHops = new Uint8Array();
 
 /**
  * Resolves names from the cache, by joining an identical query in flight, or by querying upstreams. UPDATE, NOTIFY and
@@ -71,7 +71,7 @@ export class Forwarder implements Resolver {
   readonly #options: Omit<ForwarderOptions, 'previous'>;
   readonly #clock: Clock;
   readonly #cache: AnswerCache;
-  readonly #trail = new Trail();
+  readonly #hopList = new HopList();
   readonly #prober: Prober;
   readonly #upstreams = new Map<string, Upstream>();
   /** Zone → its upstreams; the root has the default ones. */
@@ -177,7 +177,7 @@ export class Forwarder implements Resolver {
   }
 
   /** Refusals without a lookup. */
-  #refuse(question: Question, { client, trail = noTrail }: ResolveOptions): UpstreamAnswer | undefined {
+  #refuse(question: Question, { client, hops = noHops }: ResolveOptions): UpstreamAnswer | undefined {
     const { refused } = this.counters;
     if (this.#isClosed) return failure('the server is stopping', extendedErrors.NOT_READY);
     if (client !== undefined && this.#options.policy?.isAllowed(client.address) === false) {
@@ -193,7 +193,7 @@ export class Forwarder implements Resolver {
       return refusal('no upstream is configured for this name', extendedErrors.NOT_AUTHORITATIVE);
     }
     const isProbe = mayBeProbe(question.name) && this.#prober.detectLoop(question.name);
-    if (!isProbe && !this.#trail.isLoop(trail)) return undefined;
+    if (!isProbe && !this.#hopList.isLoop(hops)) return undefined;
     this.counters.loops += 1;
     return failure('forwarding loop: this server sent the query', extendedErrors.OTHER);
   }
@@ -204,7 +204,7 @@ export class Forwarder implements Resolver {
     const rejection = this.#acquireSlot(client?.address);
     if (rejection !== undefined) return stale === undefined ? rejection : this.#stale(stale);
     try {
-      const fetch = this.#join(key, options.trail ?? noTrail);
+      const fetch = this.#join(key, options.hops ?? noHops);
       if (fetch === undefined) {
         return stale === undefined ? failure('too many queries in flight', extendedErrors.OTHER) : this.#stale(stale);
       }
@@ -233,9 +233,9 @@ export class Forwarder implements Resolver {
   }
 
   /** The answer of an identical query in flight, or of a new one; undefined at the limit. */
-  #join(key: CacheKey, trail: Uint8Array): Promise<UpstreamAnswer> | undefined {
+  #join(key: CacheKey, hops: Uint8Array): Promise<UpstreamAnswer> | undefined {
     const joined = this.#inFlight.join(key, () =>
-      this.#fetch(key, trail).catch((error: unknown) => failure(`bug: ${String(error)}`, extendedErrors.OTHER)),
+      this.#fetch(key, hops).catch((error: unknown) => failure(`bug: ${String(error)}`, extendedErrors.OTHER)),
     );
     if (joined.state === 'joined') this.counters.coalesced += 1;
     if (joined.state === 'full') this.counters.refused.overload += 1;
@@ -248,14 +248,14 @@ export class Forwarder implements Resolver {
     // No client waits for it: it must not take slots from others.
     if (this.#inFlight.has(key) || this.#inFlight.size * 2 >= this.#inFlight.limit) return;
     this.counters.cache.prefetches += 1;
-    void this.#join(key, noTrail); // never rejects
+    void this.#join(key, noHops); // never rejects
   }
 
-  async #fetch(key: CacheKey, trail: Uint8Array): Promise<UpstreamAnswer> {
+  async #fetch(key: CacheKey, hops: Uint8Array): Promise<UpstreamAnswer> {
     const group = routeFor(this.#groups, key.question.name);
     if (group === undefined) return failure('no upstream is configured', extendedErrors.OTHER);
-    const marked = this.#options.trail === false ? noTrail : this.#trail.extend(trail);
-    const result = await group.ask({ ...key, trail: marked });
+    const marked = this.#options.detectLoops === false ? noHops : this.#hopList.extend(hops);
+    const result = await group.ask({ ...key, hops: marked });
     if ('problem' in result) {
       const upstreamRcode = result.message === undefined ? rcodes.SERVFAIL : rcodeOf(result.message);
       // A referral has NOERROR, but is a failure.

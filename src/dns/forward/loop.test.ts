@@ -8,15 +8,15 @@ import { answers, reply, slow } from './testing/fake-upstream.ts';
 import { withForwarder, addressOf } from './testing/forwarder.ts';
 
 suite('loops', () => {
-  /** Sends queries back to the forwarder, with or without their trail. */
+  /** Sends queries back to the forwarder, with or without their list of hops. */
   const returnsQueries =
     (forwarder: () => Forwarder, keepsOptions: boolean): Behaviour =>
     (arrival) => {
       const message = readMessage(arrival.bytes);
       const [question] = message?.questions ?? [];
-      const trail = message?.edns?.options.find(({ code }) => code === optionCodes.TRAIL)?.data;
+      const hops = message?.edns?.options.find(({ code }) => code === optionCodes.HOPS)?.data;
       if (question === undefined) return;
-      const options = keepsOptions && trail !== undefined ? { trail } : {};
+      const options = keepsOptions && hops !== undefined ? { hops } : {};
       void forwarder()
         .resolve(question, { dnssecOk: false, checkingDisabled: false, ...options })
         .then(({ rcode }) => arrival.send(reply(arrival, [], { rcode })));

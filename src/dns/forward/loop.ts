@@ -6,27 +6,27 @@ import type { Question } from '../../dnswire/message.ts';
 import { concat } from '../../dnswire/record.ts';
 
 const idBytes = 8;
-/** A longer trail is a loop among other servers. */
+/** A longer list is a loop among other servers. */
 const maxHops = 8;
 
 /** Lists in each query the servers that forwarded it, by an id that each chooses randomly at start. */
-export class Trail {
+export class HopList {
   readonly #id: Uint8Array;
 
   constructor(id: Uint8Array = randomBytes(idBytes)) {
     this.#id = id;
   }
 
-  /** The trail of a forwarded query that arrived with `trail`. */
-  extend(trail: Uint8Array): Uint8Array {
-    return concat([trail, this.#id]);
+  /** The hops to send with a query that arrived with `hops`. */
+  extend(hops: Uint8Array): Uint8Array {
+    return concat([hops, this.#id]);
   }
 
-  /** Whether a query that arrived with `trail` was forwarded by this server before, or loops elsewhere. */
-  isLoop(trail: Uint8Array): boolean {
-    if (trail.length >= maxHops * idBytes) return true;
-    for (let at = 0; at + idBytes <= trail.length; at += idBytes) {
-      if (this.#id.every((byte, index) => byte === trail[at + index])) return true;
+  /** Whether a query that arrived with `hops` was forwarded by this server before, or loops elsewhere. */
+  isLoop(hops: Uint8Array): boolean {
+    if (hops.length >= maxHops * idBytes) return true;
+    for (let at = 0; at + idBytes <= hops.length; at += idBytes) {
+      if (this.#id.every((byte, index) => byte === hops[at + index])) return true;
     }
     return false;
   }
@@ -35,7 +35,7 @@ export class Trail {
 /** Below a reserved name (RFC 6761 §6.4), which every resolver answers quickly. */
 const probeZone = 'loop.fairlead.invalid';
 
-/** A unique question to detect loops: most resolvers drop the trail, but none changes the name. */
+/** A unique question to detect loops: most resolvers drop the option, but none changes the name. */
 export function probeQuestion(): Question {
   return { name: `${randomBytes(16).toString('hex')}.${probeZone}`, type: types.TXT, class: classes.IN };
 }

@@ -84,7 +84,7 @@ export class Prober {
     state.checkedAt = startedAt;
     this.#probes.set(question.name, upstream);
     try {
-      await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, trail: new Uint8Array() }, abort.signal);
+      await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, hops: new Uint8Array() }, abort.signal);
       // Any answer shows that the upstream is up, except our own.
       const now = clock.elapsed();
       if (isDown(upstream.health) && !this.isLooping(upstream)) {

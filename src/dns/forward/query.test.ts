@@ -13,7 +13,7 @@ const query: UpstreamQuery = {
   question: { name: 'www.example.org', type: types.AAAA, class: 1 },
   dnssecOk: true,
   checkingDisabled: true,
-  trail: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+  hops: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
 };
 
 function encoded(changes: Partial<UpstreamQuery> = {}, cases?: Uint8Array): Buffer {
@@ -30,11 +30,11 @@ suite('encodeQuery', () => {
     const [opt] = packet.additionals ?? [];
     assert.ok(opt?.type === 'OPT' && opt.flag_do && opt.udpPayloadSize === 1232);
     assert.equal(packet.flag_cd && packet.flag_rd, true);
-    assert.equal(opt.options[0]?.code, optionCodes.TRAIL);
+    assert.equal(opt.options[0]?.code, optionCodes.HOPS);
   });
 
-  test('omits an empty trail', () => {
-    assert.deepEqual(readMessage(encoded({ trail: new Uint8Array() }))?.edns?.options, []);
+  test('omits an empty list of hops', () => {
+    assert.deepEqual(readMessage(encoded({ hops: new Uint8Array() }))?.edns?.options, []);
   });
 
   test('mixed case changes only letters', () => {

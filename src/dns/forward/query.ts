@@ -9,8 +9,8 @@ export interface UpstreamQuery {
   readonly question: Question;
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
-  /** The trail of servers that forwarded it, see loop.ts; empty: none. */
-  readonly trail: Uint8Array;
+  /** The servers that forwarded it, see loop.ts; empty: none. */
+  readonly hops: Uint8Array;
 }
 
 /** The UDP size that avoids fragmentation on most paths (DNS flag day 2020). */
@@ -26,13 +26,13 @@ export interface EncodeOptions {
 
 /** Encodes a query; undefined if the name is invalid. */
 export function encodeQuery(query: UpstreamQuery, { id, edns, cases }: EncodeOptions): Uint8Array | undefined {
-  const { question, dnssecOk, checkingDisabled, trail } = query;
+  const { question, dnssecOk, checkingDisabled, hops } = query;
   const writer = new MessageWriter();
   // AD asks for the AD bit in the answer (RFC 6840 §5.7).
   const flags = flagBits.RD | flagBits.AD | (checkingDisabled ? flagBits.CD : 0);
   writer.header({ id, flags, questions: 1, answers: 0, authorities: 0, additionals: edns ? 1 : 0 });
   if (!writer.question(question)) return undefined;
-  const options = trail.length === 0 ? [] : [{ code: optionCodes.TRAIL, data: trail }];
+  const options = hops.length === 0 ? [] : [{ code: optionCodes.HOPS, data: hops }];
   const opt: Edns = { version: 0, size: datagramBytes, dnssecOk, extendedRcode: 0, options };
   if (edns) writer.opt(opt);
   const bytes = writer.bytes();

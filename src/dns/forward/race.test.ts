@@ -15,7 +15,7 @@ const query: UpstreamQuery = {
   question: { name: 'example.org', type: 1, class: 1 },
   dnssecOk: false,
   checkingDisabled: false,
-  trail: new Uint8Array(),
+  hops: new Uint8Array(),
 };
 
 const messageWith = (rcode: number): Message => ({

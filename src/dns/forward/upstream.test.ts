@@ -18,7 +18,7 @@ const query = (name = 'example.org', type: number = types.A): UpstreamQuery => (
   question: { name, type, class: 1 },
   dnssecOk: false,
   checkingDisabled: false,
-  trail: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+  hops: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
 });
 
 /** Much longer than an answer on a busy machine. */

@@ -5,11 +5,11 @@ import { classes, flagBits, optionCodes, rcodes } from '../../dnswire/codes.ts';
 import { rcodeOf, readMessage } from '../../dnswire/message.ts';
 import { concat, uint16s } from '../../dnswire/record.ts';
 import { Cookies } from './cookie.ts';
-import type { Reception } from './protocol.ts';
+import type { MessageContext } from './protocol.ts';
 import { check } from './protocol.ts';
 import { queryBytes } from '../answer/testing/sample.ts';
 
-const reception: Reception = { protocol: 'udp', address: '192.0.2.1', recursion: true, nowSeconds: 1_700_000_000 };
+const context: MessageContext = { protocol: 'udp', address: '192.0.2.1', recursion: true, nowSeconds: 1_700_000_000 };
 
 const good = queryBytes('web.default.svc.cluster.local', 'A');
 const withOpt = queryBytes('web.default.svc.cluster.local', 'A', { size: 1232 });
@@ -29,7 +29,7 @@ const cases: readonly {
   readonly given: Uint8Array;
   readonly want: 'drop' | 'query' | keyof typeof rcodes;
   readonly hasQuestion?: boolean;
-  readonly reception?: Partial<Reception>;
+  readonly context?: Partial<MessageContext>;
 }[] = [
   { name: 'a query', given: good, want: 'query' },
   { name: 'a query with OPT', given: withOpt, want: 'query' },
@@ -70,15 +70,15 @@ const cases: readonly {
     given: cookie(new Uint8Array(3)),
     want: 'FORMERR',
     hasQuestion: false,
-    reception: { cookies },
+    context: { cookies },
   },
   { name: 'a malformed cookie if cookies are disabled', given: cookie(new Uint8Array(3)), want: 'query' },
-  { name: 'a client cookie', given: cookie(new Uint8Array(8)), want: 'query', reception: { cookies } },
+  { name: 'a client cookie', given: cookie(new Uint8Array(8)), want: 'query', context: { cookies } },
 ];
 
-for (const { name, given, want, hasQuestion = true, reception: more } of cases) {
+for (const { name, given, want, hasQuestion = true, context: more } of cases) {
   test(`${name}: ${want}`, () => {
-    const verdict = check(given, { ...reception, ...more });
+    const verdict = check(given, { ...context, ...more });
     if (verdict.kind !== 'reply') return assert.equal(verdict.kind, want);
     const message = readMessage(verdict.bytes) ?? assert.fail();
     assert.equal(rcodeOf(message), want in rcodes ? rcodes[want as keyof typeof rcodes] : want);
@@ -90,10 +90,10 @@ for (const { name, given, want, hasQuestion = true, reception: more } of cases) 
 }
 
 test('returns a valid cookie unchanged', () => {
-  const first = check(cookie(new Uint8Array(8)), { ...reception, cookies });
+  const first = check(cookie(new Uint8Array(8)), { ...context, cookies });
   assert.equal(first.kind, 'query');
   const given = first.kind === 'query' ? (first.cookie ?? assert.fail()) : assert.fail();
-  const second = check(cookie(given), { ...reception, cookies });
+  const second = check(cookie(given), { ...context, cookies });
   assert.deepEqual(second.kind === 'query' && second.cookie, given);
 });
 
@@ -106,7 +106,7 @@ test('never throws, and no error reply is longer than its query', () =>
       (bytes, changes, cut) => {
         const mutated = Uint8Array.from(bytes.subarray(0, cut + 4));
         for (const [at, byte] of changes) if (at < mutated.length) mutated[at] = byte;
-        const verdict = check(mutated, { ...reception, cookies });
+        const verdict = check(mutated, { ...context, cookies });
         if (verdict.kind === 'reply') assert.ok(verdict.bytes.length <= mutated.length);
       },
     ),
@@ -115,7 +115,7 @@ test('never throws, and no error reply is longer than its query', () =>
 
 test('copies RD and CD of the query, and no other flags', () => {
   const bytes = queryBytes('a', 'A', { class: 3, flags: 0x0100 | 0x0010 | 0x0040 | 0x0020 });
-  const verdict = check(bytes, { ...reception, recursion: false });
+  const verdict = check(bytes, { ...context, recursion: false });
   assert.ok(verdict.kind === 'reply');
   assert.deepEqual(verdict.bytes.subarray(2, 4), uint16s(0x8110 | rcodes.REFUSED));
 });

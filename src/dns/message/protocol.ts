@@ -17,7 +17,7 @@ export type Verdict =
   | { readonly kind: 'query'; readonly query: Query; readonly cookie: Uint8Array | undefined };
 
 /** The source of a message, and the server's settings for it. */
-export interface Reception {
+export interface MessageContext {
   readonly protocol: 'udp' | 'tcp';
   readonly address: string;
   readonly recursion: boolean;
@@ -28,7 +28,7 @@ export interface Reception {
 const drop: Verdict = { kind: 'drop' };
 
 /** Validates a message: drop it, reply with an error, or look up a query in class IN. */
-export function check(bytes: Uint8Array, reception: Reception): Verdict {
+export function check(bytes: Uint8Array, context: MessageContext): Verdict {
   const header = readHeader(bytes);
   // Replying to responses could loop forever.
   if (header === undefined || isResponse(header)) return drop;
@@ -40,13 +40,13 @@ export function check(bytes: Uint8Array, reception: Reception): Verdict {
   // RFC 9619: one question. The other bounds leave room for an IXFR's SOA, OPT and TSIG.
   const hasWrongCounts = questions !== 1 || answers > 1 || authorities > 1 || additionals > 2;
   const query = hasWrongCounts ? undefined : readQuery(bytes, header);
-  return query === undefined ? bare(header, rcodes.FORMERR) : judge(query, reception);
+  return query === undefined ? bare(header, rcodes.FORMERR) : judge(query, context);
 }
 
-function judge(query: Query, reception: Reception): Verdict {
-  if ((query.edns?.version ?? 0) > 0) return refuse(query, rcodes.BADVERS, reception);
-  if (query.question.class !== classes.IN) return refuse(query, rcodes.REFUSED, reception);
-  const { cookies, address, nowSeconds } = reception;
+function judge(query: Query, context: MessageContext): Verdict {
+  if ((query.edns?.version ?? 0) > 0) return refuse(query, rcodes.BADVERS, context);
+  if (query.question.class !== classes.IN) return refuse(query, rcodes.REFUSED, context);
+  const { cookies, address, nowSeconds } = context;
   const option = query.edns?.options.find(({ code }) => code === optionCodes.COOKIE);
   if (option === undefined || cookies === undefined) return { kind: 'query', query, cookie: undefined };
   const cookie = cookies.check(option.data, address, nowSeconds);
@@ -54,7 +54,7 @@ function judge(query: Query, reception: Reception): Verdict {
   return { kind: 'query', query, cookie: cookie.option };
 }
 
-function refuse(query: Query, rcode: number, { protocol, recursion }: Reception): Verdict {
+function refuse(query: Query, rcode: number, { protocol, recursion }: MessageContext): Verdict {
   const context = { protocol, recursion, rotation: 0 };
   return { kind: 'reply', bytes: encode(query, emptyReply(rcode), context) };
 }

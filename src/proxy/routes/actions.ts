@@ -6,7 +6,7 @@ import { targetKey } from './route.ts';
 import type { Selection } from './selection.ts';
 
 /** The affinity timeout by the source cluster of an endpoint; 0: no affinity. */
-export type Stickiness = (cluster: string | undefined) => number;
+export type AffinityTimeout = (cluster: string | undefined) => number;
 
 /** The default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const defaultStickySeconds = 10_800;
@@ -29,9 +29,9 @@ export interface PolicyActions {
 }
 
 /** The actions for one port. */
-export function actionsFor(selection: Selection, node: ThisNode, sticky: Stickiness): PolicyActions {
+export function actionsFor(selection: Selection, node: ThisNode, affinityOf: AffinityTimeout): PolicyActions {
   const targets = (candidates: readonly Candidate[]): readonly Target[] =>
-    candidates.map((candidate) => targetOf(candidate, node, sticky)).sort(byTarget);
+    candidates.map((candidate) => targetOf(candidate, node, affinityOf)).sort(byTarget);
   return {
     Cluster: forward(targets(selection.cluster), { type: 'reject' }),
     // Other nodes have endpoints: without a reply, load balancers and clients try those.
@@ -42,9 +42,13 @@ export function actionsFor(selection: Selection, node: ThisNode, sticky: Stickin
 const forward = (targets: readonly Target[], otherwise: Action): Action =>
   targets.length === 0 ? otherwise : { type: 'forward', targets };
 
-function targetOf({ address, port, nodeName, cluster }: Candidate, node: ThisNode, sticky: Stickiness): Target {
+function targetOf(
+  { address, port, nodeName, cluster }: Candidate,
+  node: ThisNode,
+  affinityOf: AffinityTimeout,
+): Target {
   const isLocal = nodeName === undefined || nodeName === node.name;
-  return { address, port, weight: 1, stickySeconds: sticky(cluster), isLocal };
+  return { address, port, weight: 1, stickySeconds: affinityOf(cluster), isLocal };
 }
 
 /** An order that does not depend on the order of slices, so that equal routes are equal. */

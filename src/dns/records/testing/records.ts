@@ -53,7 +53,7 @@ export const slice = (endpoints: readonly Endpoint[], settings: SliceSettings = 
   ports: [...(settings.ports ?? [{ name: 'http', port: 8080, protocol: 'TCP' }])],
 });
 
-/** Puts a Service with its slices, as the assembler does. */
+/** Puts a Service with its slices, as the zone updater does. */
 export function putService(
   zones: Zones,
   service: Service,

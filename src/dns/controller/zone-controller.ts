@@ -14,20 +14,20 @@ import { Informers } from '../../client/informers.ts';
 import { keyOf } from '../../client/key.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
-import type { AssemblerOptions } from './assembler.ts';
-import { Assembler } from './assembler.ts';
+import type { ZoneUpdaterOptions } from './zone-updater.ts';
+import { ZoneUpdater } from './zone-updater.ts';
 import type { Caches } from './caches.ts';
 import { byNamespace, nothing, sliceIndexes } from './caches.ts';
 import { trimNamespace, trimPod, trimService, trimSliceTo } from './trim.ts';
 
-export interface FollowerOptions extends InformersOptions {
+export interface ZoneControllerOptions extends InformersOptions {
   /** Receives the records; its zones are those of `records`. */
   readonly zones: Zones;
   /**
    * Selects the records. It also decides, once, which kinds are watched and which fields are kept: Pods only if they are
    * verified, imports by zone, Pod names and topology zones of endpoints only if records need them.
    */
-  readonly records: AssemblerOptions;
+  readonly records: ZoneUpdaterOptions;
   /** Called with the names whose answers changed, before the next change is processed. */
   readonly changed: (names: readonly Name[]) => void;
   /** Called for each slice that changed after the first sync, once its records are in the zones; for metrics. */
@@ -35,13 +35,13 @@ export interface FollowerOptions extends InformersOptions {
 }
 
 /** Watches a cluster and keeps zones up to date. A change is in the zones when its handler returns. */
-export class Follower {
+export class ZoneController {
   readonly caches: Caches;
   readonly #informers: Informers;
-  readonly #sliceServed: FollowerOptions['sliceServed'];
+  readonly #sliceServed: ZoneControllerOptions['sliceServed'];
   #hasSynced = false;
 
-  constructor({ zones, records, changed, sliceServed, ...options }: FollowerOptions) {
+  constructor({ zones, records, changed, sliceServed, ...options }: ZoneControllerOptions) {
     this.#sliceServed = sliceServed;
     this.#informers = new Informers(options);
     const informers = this.#informers;
@@ -70,23 +70,23 @@ export class Follower {
       imports: imports ?? nothing,
       importedServices: importedServices ?? nothing,
     };
-    const assembler = new Assembler(this.caches, { zones, options: records, changed });
-    namespaces.subscribe(keyed((name) => assembler.namespaceChanged(name)));
-    services.subscribe(keyed((key) => assembler.serviceChanged(key)));
+    const updater = new ZoneUpdater(this.caches, { zones, options: records, changed });
+    namespaces.subscribe(keyed((name) => updater.namespaceChanged(name)));
+    services.subscribe(keyed((key) => updater.serviceChanged(key)));
     slices?.subscribe({
       added: (slice) => {
-        assembler.sliceChanged(slice);
+        updater.sliceChanged(slice);
         this.#served(slice);
       },
       updated: (slice, old) => {
-        assembler.sliceChanged(slice, old);
+        updater.sliceChanged(slice, old);
         this.#served(slice);
       },
-      deleted: (slice) => assembler.sliceChanged(slice),
+      deleted: (slice) => updater.sliceChanged(slice),
     });
-    pods?.subscribe(keyed((key) => assembler.podChanged(key)));
-    imports?.subscribe(keyed((key) => assembler.importChanged('ServiceImport', key)));
-    importedServices?.subscribe(keyed((key) => assembler.importChanged('ImportedService', key)));
+    pods?.subscribe(keyed((key) => updater.podChanged(key)));
+    imports?.subscribe(keyed((key) => updater.importChanged('ServiceImport', key)));
+    importedServices?.subscribe(keyed((key) => updater.importChanged('ImportedService', key)));
   }
 
   /** Whether every kind was read completely once. Until then a name that is not found may exist. */

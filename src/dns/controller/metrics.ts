@@ -8,12 +8,12 @@ import { collectedGauge } from '../../metrics/collected.ts';
 import { reachOf } from '../records/service.ts';
 import { annotatedLabels } from '../../api/kinds/core/service/srv-names.ts';
 import type { Zones } from '../records/zones.ts';
-import type { Follower } from './follower.ts';
+import type { ZoneController } from './zone-controller.ts';
 
 /** 1 ms doubled up to 524 s: the buckets of Kubernetes' network programming latency. */
 const buckets = Array.from({ length: 20 }, (_, power) => 0.001 * 2 ** power);
 
-/** Registers the programming duration; returns its observer, for `FollowerOptions.sliceServed`. */
+/** Registers the programming duration; returns its observer, for `ZoneControllerOptions.sliceServed`. */
 export function programmingDuration(
   registry: Registry,
   now: () => number = Date.now,
@@ -42,19 +42,19 @@ function serviceKindOf(service: Service): string | undefined {
 }
 
 /** Registers the metrics of the watches, of the size of the zones, and of the use of `srvServiceName` (SRV-12). */
-export function followMetrics(registry: Registry, follower: Follower, zones: Zones): void {
+export function zoneMetrics(registry: Registry, controller: ZoneController, zones: Zones): void {
   collectedGauge(
     registry,
     'fairlead_dns_watch_age_seconds',
     'Time since the API server last sent anything on the watch of a resource, bookmarks included.',
-    () => follower.silence().map(({ plural, silentMs }) => [{ resource: plural }, silentMs / 1000] as const),
+    () => controller.silence().map(({ plural, silentMs }) => [{ resource: plural }, silentMs / 1000] as const),
   );
   collectedGauge(registry, 'fairlead_dns_names', 'Names that exist in the zones.', () => zones.size);
   collectedGauge(
     registry,
     'fairlead_dns_srv_service_name_ports',
     'Ports of Services whose SRV records are named by srvServiceName or its annotation.',
-    () => Object.entries(srvNamesInUse(follower.caches.services.list())).map(([by, ports]) => [{ by }, ports]),
+    () => Object.entries(srvNamesInUse(controller.caches.services.list())).map(([by, ports]) => [{ by }, ports]),
   );
 }
 

@@ -19,11 +19,11 @@ import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, headless, service, slice, zoneLines } from '../records/testing/records.ts';
 import type { Zones } from '../records/zones.ts';
-import type { AssemblerOptions } from './assembler.ts';
-import { Assembler } from './assembler.ts';
+import type { ZoneUpdaterOptions } from './zone-updater.ts';
+import { ZoneUpdater } from './zone-updater.ts';
 import { byNamespace, sliceIndexes } from './caches.ts';
 
-const base: AssemblerOptions = {
+const base: ZoneUpdaterOptions = {
   clusterDomain: 'cluster.local',
   clustersetDomain: 'clusterset.local',
   superclusterDomain: 'supercluster.local',
@@ -40,19 +40,19 @@ const openCaches = () => ({
 
 type TestCaches = ReturnType<typeof openCaches>;
 
-const zonesBy = (options: AssemblerOptions): Zones => openZones(options, { addresses: ['192.0.2.53'] });
+const zonesBy = (options: ZoneUpdaterOptions): Zones => openZones(options, { addresses: ['192.0.2.53'] });
 
 /** Caches and zones of a cluster, to which tests apply one change after another. */
 class Cluster {
   readonly caches: TestCaches = openCaches();
   readonly zones: Zones;
   readonly changed: (readonly Name[])[] = [];
-  readonly assembler: Assembler;
+  readonly updater: ZoneUpdater;
   #revision = 0;
 
-  constructor(options: AssemblerOptions = base) {
+  constructor(options: ZoneUpdaterOptions = base) {
     this.zones = zonesBy(options);
-    this.assembler = new Assembler(this.caches, {
+    this.updater = new ZoneUpdater(this.caches, {
       zones: this.zones,
       options,
       changed: (names) => this.changed.push(names),
@@ -85,11 +85,11 @@ class Cluster {
 
   #notify({ kind, object }: Change, old: EndpointSlice | undefined): void {
     const key = keyOf(object);
-    if (kind === 'Namespace') this.assembler.namespaceChanged(key);
-    else if (kind === 'Service') this.assembler.serviceChanged(key);
-    else if (kind === 'EndpointSlice') this.assembler.sliceChanged(object as EndpointSlice, old);
-    else if (kind === 'Pod') this.assembler.podChanged(key);
-    else this.assembler.importChanged(kind, key);
+    if (kind === 'Namespace') this.updater.namespaceChanged(key);
+    else if (kind === 'Service') this.updater.serviceChanged(key);
+    else if (kind === 'EndpointSlice') this.updater.sliceChanged(object as EndpointSlice, old);
+    else if (kind === 'Pod') this.updater.podChanged(key);
+    else this.updater.importChanged(kind, key);
   }
 }
 
@@ -110,7 +110,7 @@ const gone = (change: Change): Change => ({ ...change, isGone: true });
 
 const web = 'web.default.svc.cluster.local';
 
-describe('Assembler', () => {
+describe('ZoneUpdater', () => {
   it('publishes a Service once its namespace exists, whichever is added first', () => {
     const cluster = new Cluster();
     cluster.set(is('Service', service()));
@@ -179,7 +179,7 @@ describe('Assembler', () => {
     for (const choice of [
       { namespaces: new Set(['shop']) },
       { namespaceLabels: parseLabelSelector('dns=yes') },
-    ] satisfies Partial<AssemblerOptions>[]) {
+    ] satisfies Partial<ZoneUpdaterOptions>[]) {
       const cluster = new Cluster({ ...base, ...choice });
       cluster.set(namespace('default'));
       cluster.set(namespace('shop', { dns: 'yes' }));
@@ -333,7 +333,7 @@ describe('zones after random changes', () => {
       fc.integer({ min: 0, max: 3 }),
     )
     .map(([each, dice]) => ({ ...each, isGone: dice === 0 }));
-  const settings: fc.Arbitrary<AssemblerOptions> = fc
+  const settings: fc.Arbitrary<ZoneUpdaterOptions> = fc
     .record(
       {
         pods: fc.constantFrom('disabled' as const, 'insecure' as const, 'verified' as const),
@@ -388,7 +388,7 @@ describe('zones after random changes', () => {
         const updated = new Cluster(options);
         for (const each of [...initial, ...changes]) updated.set(each);
         const zones = zonesBy(options);
-        const fresh = new Assembler(updated.caches, { zones, options, changed: () => {} });
+        const fresh = new ZoneUpdater(updated.caches, { zones, options, changed: () => {} });
         for (const namespaceObject of updated.caches.namespaces.list()) fresh.namespaceChanged(keyOf(namespaceObject));
         assert.deepEqual(linesOf(updated.zones), linesOf(zones));
       }),

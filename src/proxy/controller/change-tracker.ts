@@ -19,8 +19,8 @@ import type { RoutingTable } from '../routes/table.ts';
 import type { Caches } from './caches.ts';
 import { sliceOwners } from './caches.ts';
 
-/** What a follower reads and notifies. */
-export interface FollowerOptions {
+/** What a change tracker reads and notifies. */
+export interface ChangeTrackerOptions {
   readonly caches: Caches;
   readonly table: RoutingTable;
   readonly routeOptions: RouteOptions;
@@ -31,15 +31,15 @@ export interface FollowerOptions {
 }
 
 /** Keeps the routing table up to date with the informers: marks owners of changed objects, and recomputes each once per `update`. */
-export class Follower {
-  readonly #options: FollowerOptions;
+export class ChangeTracker {
+  readonly #options: ChangeTrackerOptions;
   /** Owner → what changed last. */
   readonly #dirty = new Map<string, 'service' | 'endpoint'>();
   /** Owner → a request of it that is not met. Nearly always empty. */
   readonly #problems = new Map<string, RouteProblem>();
   #node: ThisNode | undefined;
 
-  constructor(options: FollowerOptions) {
+  constructor(options: ChangeTrackerOptions) {
     this.#options = options;
     const { caches } = options;
     caches.services.subscribe(this.#marking<Service>((service) => [serviceOwner(keyOf(service))], 'service'));

@@ -34,7 +34,7 @@ export interface NamespaceChoice {
   readonly namespaceLabels?: LabelSelector;
 }
 
-export interface AssemblerOptions extends RecordOptions, NamespaceChoice {}
+export interface ZoneUpdaterOptions extends RecordOptions, NamespaceChoice {}
 
 /** Kind → the option that names its zone. */
 const domains = {
@@ -47,13 +47,13 @@ const domains = {
  * Updates zones from cached objects. Each method takes what changed, rebuilds the records of the sources that depend on
  * it, and reports the names whose answers changed before it returns.
  */
-export class Assembler {
+export class ZoneUpdater {
   readonly #caches: Caches;
   readonly #zones: Zones;
   readonly #changed: (names: readonly Name[]) => void;
   /** Names of the namespaces whose objects are published. */
   readonly #served = new Set<string>();
-  readonly #options: AssemblerOptions;
+  readonly #options: ZoneUpdaterOptions;
 
   constructor(
     caches: Caches,
@@ -63,7 +63,7 @@ export class Assembler {
       changed,
     }: {
       readonly zones: Zones;
-      readonly options: AssemblerOptions;
+      readonly options: ZoneUpdaterOptions;
       readonly changed: (names: readonly Name[]) => void;
     },
   ) {

@@ -24,12 +24,12 @@ import type { Name } from '../../dnswire/data.ts';
 import { openZones } from '../records/open-zones.ts';
 import { endpoint, slice } from '../records/testing/records.ts';
 import { srvNamesAnnotation } from '../../api/kinds/core/service/srv-names.ts';
-import type { AssemblerOptions } from './assembler.ts';
-import { Follower } from './follower.ts';
-import { followMetrics, programmingDuration } from './metrics.ts';
+import type { ZoneUpdaterOptions } from './zone-updater.ts';
+import { ZoneController } from './zone-controller.ts';
+import { zoneMetrics, programmingDuration } from './metrics.ts';
 
 const user = { name: 'dns', uid: '', groups: ['system:masters', 'system:authenticated'] };
-const base: AssemblerOptions = {
+const base: ZoneUpdaterOptions = {
   clusterDomain: 'cluster.local',
   clustersetDomain: 'clusterset.local',
   superclusterDomain: 'supercluster.local',
@@ -54,7 +54,7 @@ function refusing(inner: Transport, refuses: (path: string) => number | undefine
   };
 }
 
-/** A follower that has synced. */
+/** A zone controller that has synced. */
 async function following(
   server: TestServer,
   {
@@ -63,7 +63,7 @@ async function following(
     clock = systemClock,
   }: {
     readonly refuses?: (path: string) => number | undefined;
-    readonly options?: AssemblerOptions;
+    readonly options?: ZoneUpdaterOptions;
     readonly clock?: Clock;
   } = {},
 ) {
@@ -73,7 +73,7 @@ async function following(
   const changed: Name[] = [];
   const errors: unknown[] = [];
   const metrics = new Registry();
-  const follower = new Follower({
+  const controller = new ZoneController({
     client: new Client(refusing(transport, refuses)),
     zones,
     records: options,
@@ -82,19 +82,19 @@ async function following(
     log: { debug: () => {}, warn: (fields: { readonly err: unknown }) => errors.push(fields.err) },
     clock,
   });
-  followMetrics(metrics, follower, zones);
-  void follower.start();
-  assert.equal(follower.hasSynced, false);
-  await until('it has synced', () => follower.hasSynced);
+  zoneMetrics(metrics, controller, zones);
+  void controller.start();
+  assert.equal(controller.hasSynced, false);
+  await until('it has synced', () => controller.hasSynced);
   return {
     client,
     zones,
-    follower,
+    controller,
     changed,
     errors,
     metrics,
     async [Symbol.asyncDispose]() {
-      await follower.stop();
+      await controller.stop();
     },
   };
 }
@@ -106,7 +106,7 @@ const aService = (name: string, spec: Partial<Service['spec']> = {}): Service =>
     spec: { ports: [{ name: 'http', port: 80 }], ...spec },
   }) as unknown as Service;
 
-describe('Follower', () => {
+describe('ZoneController', () => {
   it('NAME-7 EXT-1 publishes the objects of the server, and every change of them', async () => {
     await using server = await testServer();
     const before = new Client(inProcess((request) => server.handle({ ...request, user })));
@@ -132,7 +132,7 @@ describe('Follower', () => {
     assert.deepEqual(running.errors, []);
   });
 
-  it('follows namespaces and imports', async () => {
+  it('updates the zones of namespaces and imports', async () => {
     await using server = await testServer();
     await using running = await following(server);
     const { client, zones } = running;
@@ -146,7 +146,7 @@ describe('Follower', () => {
       spec: { ipFamily: 'IPv4', ip: '10.99.0.1', ports: [], clusters: [] },
     });
     await until('the other kind', () => zones.find('web.shop.svc.supercluster.local'));
-    const resources = running.follower.silence().map(({ plural }) => plural);
+    const resources = running.controller.silence().map(({ plural }) => plural);
     assert.deepEqual(resources.toSorted(), [
       'endpointslices',
       'importedservices',
@@ -169,7 +169,7 @@ describe('Follower', () => {
       await using running = await following(server, { refuses, clock });
       assert.ok(running.zones.find('kubernetes.default.svc.cluster.local'));
       assert.deepEqual(
-        running.follower.silence().map(({ plural }) => plural),
+        running.controller.silence().map(({ plural }) => plural),
         ['namespaces', 'services', 'endpointslices'],
       );
       assert.deepEqual(running.errors, []);
