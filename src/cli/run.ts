@@ -59,7 +59,7 @@ async function dispatch([name = 'help', ...args]: readonly string[], streams: St
   return execute({ ...selected, settings, streams });
 }
 
-/** What a command line asks for. */
+/** The selected command or action, with its arguments. */
 interface Selected {
   /** `dns query` */
   readonly path: string;

@@ -68,7 +68,7 @@ suite('planForwarding selects upstreams', () => {
   }
 });
 
-test('the cluster and the machine may recurse, unless allow-recursion says otherwise', () => {
+test('the cluster and the machine may recurse, unless allow-recursion lists others', () => {
   const standard = planForwarding(forward, environment);
   assert.deepEqual(standard.policy.allow, ['127.0.0.0/8', '::1/128', '10.0.0.5/32', '10.244.0.0/16']);
   const configured = planForwarding({ ...forward, allow: ['192.0.2.0/24'] }, environment);

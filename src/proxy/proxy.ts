@@ -121,7 +121,7 @@ class RunningProxy implements RunningPart {
     this.#caches.nodes.subscribe({ added: changed, updated: changed, deleted: changed });
     this.#caches.serviceCidrs.subscribe({ added: changed, updated: changed, deleted: changed });
     this.ready = this.#synced.promise;
-    // Nobody has to wait for `ready`.
+    // Callers need not await `ready`.
     this.ready.catch(() => {});
     const open = machine.openBackend ?? (() => this.#openMode());
     this.#ended = this.#run(open);

@@ -37,7 +37,7 @@ test('a zone that cannot be written to is reported once for each cause, and when
   ]);
 });
 
-test('a refusal is reported once until it changes', () => {
+test('a rejection is reported once until it changes', () => {
   const { reporter, events, logged } = reporterOf(resource);
   const refusal = (message: string) => ({ resource, reason: 'NotOwned', message }) as const;
   const [a, b] = [refusal('A exists; it has no owner'), refusal('b')];

@@ -75,7 +75,7 @@ export class Sources {
     );
   }
 
-  /** The claims of objects; undefined: an object asks for nothing, or does not exist. */
+  /** The claims of objects; undefined: an object has none, or does not exist. */
   claimsOf(keys: Iterable<string>): ReadonlyMap<string, Claim | undefined> {
     return new Map([...keys].map((key) => [key, this.#claimOf(key)]));
   }

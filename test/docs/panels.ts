@@ -384,7 +384,7 @@ const publisher: Dashboard = {
       'Records of other owners',
       'short',
       ['max by (record_type) (external_dns_registry_skipped_records_owner_mismatch_per_sync{$s})', '{{record_type}}'],
-      'Names that Services ask for, which another owner has in the zone: they are not changed.',
+      'Names that Services request and another owner has in the zone; they are not changed.',
     ),
     one('Rejected records', 'short', ['max by (instance) (external_dns_source_invalid_endpoints{$s})', '{{instance}}']),
   ],

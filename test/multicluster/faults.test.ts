@@ -163,7 +163,7 @@ describe('a failing member', () => {
     });
   }
 
-  test('an export that is deleted keeps its finalizer until a member that answers but has not been read is known to have nothing of it', async () => {
+  test('a deleted export keeps its finalizer until every member that answers was read and has no imports of it', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west] = await startClusters(['east', 'west'], stack);
     assert.ok(east && west);

@@ -106,7 +106,7 @@ describe('a set in two halves', () => {
 
 describe('a member that answers with errors', () => {
   for (const { name, code, applies } of [
-    { name: '403 to everything, since somebody took our rights away', code: 403, applies: () => true },
+    { name: '403 to everything, because the rights of the controller were removed', code: 403, applies: () => true },
     { name: '410 to every watch, since its history is gone', code: 410, applies: isWatch },
     { name: '403 to every write', code: 403, applies: (call: { readonly method: string }) => call.method !== 'GET' },
   ]) {

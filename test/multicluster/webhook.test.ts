@@ -48,7 +48,7 @@ describe('the webhook of a set', () => {
     await until('the webhook has the new URL', async () => ![undefined, eastUrl].includes(await registered(east)));
   });
 
-  test('is registered again if a member rejected it or somebody deleted it', async () => {
+  test('is registered again if a member rejected it or a user deleted it', async () => {
     await using stack = new AsyncDisposableStack();
     const [east] = await startClusters(['east'], stack);
     assert.ok(east);

@@ -63,7 +63,7 @@ describe('the publisher with BIND', { skip: needs }, () => {
     );
   });
 
-  test('what cannot be published gets one Event and one log line, and other records are unaffected', async () => {
+  test('a record that cannot be published gets one Event and one log line, and others are unaffected', async () => {
     const names = 'shop.example.org,shop.example.net,bad..example.org,www.example.org,*.wild.example.org';
     const huge = Array.from({ length: 5000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     await stand.kubectl(
@@ -108,7 +108,7 @@ describe('the publisher with BIND', { skip: needs }, () => {
     await until('the plan is empty', async () => /^nothing to change$/m.test(await stand.plan()));
   });
 
-  test('what was changed by hand is restored; a name that was taken is not', async () => {
+  test('a record that was changed by hand is restored; a name with another owner is not', async () => {
     await nsupdate('update delete shop.example.org A', 'update add shop.example.org 60 A 192.0.2.99');
     await stand.waitFor('shop', 'A', ['A 192.0.2.12']);
     await nsupdate('update delete _http._tcp.shop.example.org SRV');

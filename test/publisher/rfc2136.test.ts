@@ -248,7 +248,7 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
       await assert.rejects(provider.read('example.net', signal), /NOTAUTH: it does not serve the zone/);
     });
 
-    test('what was published survives a restart; the next server is used while one is down; keys can be rotated', async () => {
+    test('published records survive a restart; the next server is used while one is down; keys can be rotated', async () => {
       const wanted = claim('stay.example.org 60 A 192.0.2.1');
       const lone = connect();
       assert.deepEqual(await converge(lone, wanted), []);

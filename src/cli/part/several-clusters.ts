@@ -52,7 +52,7 @@ async function contextsOf(settings: Settings, found: FoundCluster): Promise<read
   if (given !== undefined) return [...new Set(given)];
   const isMeant = settings.has('kubeconfig') || found.isOfUp === true || (await areOfUp(found.paths));
   const names = isMeant ? await contextNames(found.paths).catch(() => []) : [];
-  // Without contexts the error of reading the current one says what is wrong.
+  // Without contexts, reading the current one fails with the reason.
   return names.length === 0 ? [undefined] : names;
 }
 

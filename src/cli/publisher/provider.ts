@@ -188,7 +188,7 @@ function keyReader(path: string): () => TsigKey {
       const now = readFileSync(path, 'utf8');
       if (now !== text) [text, key] = [now, parseKeyFile(now)];
     } catch {
-      // It is being replaced. If the last key is no longer valid, the server says so.
+      // It is being replaced. If the last key is no longer valid, the server rejects the update.
     }
     return key;
   };

@@ -106,7 +106,7 @@ function checkPart(name: string, groups: readonly string[]): void {
     throw new UsageError('--group cannot be combined with --part: a component has the rights of its role');
 }
 
-/** Names of the system would give a person its rights; control characters make a name look like another. */
+/** Names of the system would give a person its rights; control characters make a name resemble another. */
 function checkName(what: 'user' | 'group', name: string): void {
   if (name === '' || name.trim() !== name)
     throw new UsageError(`${what} "${name}": expected a name without spaces around`);

@@ -178,7 +178,7 @@ export class Zones {
     return undefined;
   }
 
-  /** A `zoneOf` that remembers parents, for lists with many siblings. */
+  /** A `zoneOf` that caches parents, for lists with many siblings. */
   #zoneFinder(): (name: Name) => ServedZone | undefined {
     /** Parent → its zone. */
     const known = new Map<Name, ServedZone | undefined>();

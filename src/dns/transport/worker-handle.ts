@@ -55,7 +55,7 @@ export class WorkerHandle {
       for (const done of this.#switches.splice(0)) done();
       if (!this.#isStopping) onExit(failure, this);
     });
-    // Prevents an unhandled rejection if nobody awaits `ready`.
+    // Prevents an unhandled rejection if no code awaits `ready`.
     this.#ready.promise.catch(() => undefined);
   }
 

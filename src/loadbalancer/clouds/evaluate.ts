@@ -48,7 +48,7 @@ export function evaluate(cloud: Cloud, request: Request, context: EvaluationCont
   const outcomes = outcomesOf(cloud, request, gate);
   const problem = problemOf(request, outcomes);
   if (problem === undefined) return { served: ports, ports: outcomes };
-  // Best effort does not apply if the feature gate is off: the operator wants no mixed load balancers.
+  // Best effort does not apply if the feature gate is off: the operator does not allow mixed load balancers.
   const served = isBestEffort(service) && gate === undefined ? servable(cloud, request, context.existing) : [];
   if (served.length === 0) return { served, ports: keptPorts(outcomes, context.existing), problem };
   const partial = ports.map((port) =>

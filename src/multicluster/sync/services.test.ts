@@ -48,7 +48,7 @@ describe('merged services', () => {
     assert.deepEqual([...services.keys()], [webKey]);
   });
 
-  test('keep no key of a service that nobody exports, however often it changes', () => {
+  test('keep no key of a service without exports, however often it changes', () => {
     const { reconcilers, services } = setUp();
     reconcilers.changed();
     assert.deepEqual([...services.known()], []);
@@ -101,7 +101,7 @@ describe('merged services', () => {
   });
 });
 
-describe('what is dropped from records', () => {
+describe('dropped parts of records', () => {
   test('is counted for each member, until the record is accepted', () => {
     const { east, reconcilers, services } = setUp({ policy: { maxEndpointsPerService: 0 } });
     east.exports.set(webKey, record('east'));

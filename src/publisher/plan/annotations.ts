@@ -3,7 +3,7 @@ import { familyOf } from '../../api/addresses.ts';
 import { listOf, publicationAnnotationOf, publicationPrefixes } from '../../api/kinds/core/service/public-name.ts';
 import type { Properties } from './record-set.ts';
 
-/** What an object says about its publication. */
+/** The publication settings in the annotations of an object. */
 export interface Publication {
   readonly hostnames: readonly string[];
   /** Names with the records of the cluster IP. */
@@ -23,7 +23,7 @@ export interface Publication {
 /** Settings of ExternalDNS that change what is published in a way that is not supported. */
 const unsupported = ['set-identifier', 'alias', 'record-type'] as const;
 
-/** The publication that annotations ask for; undefined: none. */
+/** The publication that annotations request; undefined: none. */
 export function publicationOf(annotations: Readonly<Record<string, string>> | undefined): Publication | undefined {
   if (annotations === undefined) return undefined;
   const read = (name: string): string | undefined => publicationAnnotationOf(annotations, name);

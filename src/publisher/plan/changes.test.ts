@@ -110,7 +110,7 @@ describe('changes of a zone', () => {
       want: ['- shop.example.org 61 A 192.0.2.1', `+ ${shop}`, `= ${own('a-shop.example.org')}`],
     },
     {
-      name: 'deletes what it owns and nobody wants, with the registry record',
+      name: 'deletes owned sets that no object claims, with the registry record',
       current: `${shop}\n${own('a-shop.example.org')}\nwww.example.org 60 A 192.0.2.7`,
       want: [`- ${shop}`, `- ${own('a-shop.example.org')}`],
     },
@@ -165,7 +165,7 @@ describe('changes of a zone', () => {
       ],
     },
     {
-      name: 'does not put data beside the alias of somebody else',
+      name: 'does not put data beside the alias of another owner',
       claims: [wantsShop],
       current: 'shop.example.org 60 CNAME www.example.net.',
       want: [],
@@ -328,7 +328,7 @@ describe('changes of a zone', () => {
   });
 });
 
-describe('what is to exist', () => {
+describe('desired sets', () => {
   const filter: DomainFilter = { include: [], exclude: [] };
   const options = { zones: ['example.org', 'sub.example.org'], filter, registry: plain };
   const wantedIn = (claims: readonly Claim[], more: Partial<typeof options> = {}) => {
@@ -351,7 +351,7 @@ describe('what is to exist', () => {
     });
   });
 
-  test('a name of another namespace is refused, in any order', () => {
+  test('a name of another namespace is rejected, in any order', () => {
     const stranger = { ...a, namespace: 'other', resource: 'service/other/a' };
     const want = {
       sets: ['example.org: x.example.org 30 A 192.0.2.2 service/default/b'],
@@ -361,7 +361,7 @@ describe('what is to exist', () => {
     assert.deepEqual(wantedIn([b, stranger]), want);
   });
 
-  test('what belongs to a host name is refused with it, in one statement', () => {
+  test('records that belong to a host name are rejected with it, with one message', () => {
     const withSrv = (resource: string, namespace: string, hostname = 'x.example.org'): Claim => {
       const srv = { ...recordSet(`_a._tcp.${hostname}`, 'SRV', srvTo), hostname };
       return claim([...setsOf(`${hostname} 60 A 192.0.2.1`), srv], { resource, namespace, since: resource });

@@ -168,7 +168,7 @@ export class NamePlanner {
       name,
       changes,
       unused,
-      // An alias that somebody adds meanwhile would make the server ignore the change without an error.
+      // An alias that another program adds meanwhile would make the server ignore the change without an error.
       noAlias: [...names].filter(
         (each) => !unused.includes(each) && !this.#at(each).some(({ type }) => type === 'CNAME'),
       ),
@@ -272,7 +272,7 @@ const isAsWanted = (before: RecordSet, { set, properties }: DesiredSet): boolean
   (set.ttl === 0 || before.ttl === set.ttl) &&
   (before.properties === undefined || isDeepStrictEqual(before.properties, properties));
 
-/** The refusals of all objects that ask for sets. */
+/** The rejections of all objects that claim sets. */
 const refused = (wanted: readonly DesiredSet[], message: string): Pick<NamePlan, 'refusals'> => ({
   refusals: [...new Set(wanted.flatMap(({ resources }) => resources))].map((resource) => ({
     reason: 'NotOwned',

@@ -164,7 +164,7 @@ describe('a LoadBalancer Service', () => {
 
 describe('annotations', () => {
   check([
-    { name: 'a Service without a host name asks for nothing', given: annotated(withoutOurs), want: undefined },
+    { name: 'a Service without a host name has no claim', given: annotated(withoutOurs), want: undefined },
     ...['external-dns.kubernetes.io/', 'external-dns.alpha.kubernetes.io/'].map((prefix) => ({
       name: `those of ExternalDNS are honoured under ${prefix}`,
       given: annotated({ ...withoutOurs, ...external(prefix, { ttl: '5m', target: '203.0.113.1,203.0.113.2' }) }),
@@ -407,5 +407,5 @@ describe('an import', () => {
   });
 
   for (const text of ['', '{', '[]', '{"hostname":1,"clusters":[]}', '{"hostname":"a.b","clusters":[{"cluster":"x"}]}'])
-    test(`asks for nothing with the annotation ${text}`, () => assert.equal(of(text, []), undefined));
+    test(`has no claim with the annotation ${text}`, () => assert.equal(of(text, []), undefined));
 });

@@ -1,4 +1,4 @@
-// One object → the record sets that it asks for.
+// One object → the record sets that it claims.
 import { canonicalAddress, dashed } from '../../api/addresses.ts';
 import type { ExposedPort, Exposure } from '../../api/kinds/core/service/exposure.ts';
 import { exposedPorts, loadBalancerExposure } from '../../api/kinds/core/service/exposure.ts';
@@ -20,7 +20,7 @@ import type { Properties, RecordSet } from './record-set.ts';
 import { recordSet } from './record-set.ts';
 import { isEncodable, isWildcard, parseHostname } from './zones.ts';
 
-/** Why something that an object asks for is not published. */
+/** Why a claim of an object is not published. */
 export interface Refusal {
   /** The reason of the Event. */
   readonly reason:
@@ -42,7 +42,7 @@ export interface ClaimedSet extends RecordSet {
   readonly hostname?: Name;
 }
 
-/** What one object asks for. */
+/** The claim of one object. */
 export interface Claim {
   /** As in registry records: `service/shop/cart`. */
   readonly resource: string;
@@ -66,7 +66,7 @@ export interface Surroundings {
   readonly ttl: number;
 }
 
-/** The claim of a Service; undefined: it asks for nothing. */
+/** The claim of a Service; undefined: it has none. */
 export function claimOfService(service: Service, around: Surroundings): Claim | undefined {
   const publication = publicationOf(service.metadata.annotations);
   if (publication === undefined) return undefined;
@@ -84,7 +84,7 @@ export function claimOfService(service: Service, around: Surroundings): Claim | 
   return builder.claim();
 }
 
-/** The claim of an import with a public name; undefined: it asks for nothing. */
+/** The claim of an import with a public name; undefined: it has none. */
 export function claimOfImport(imported: ApiObject, around: Surroundings): Claim | undefined {
   const text = imported.metadata.annotations?.[publicationAnnotation];
   const merged = text === undefined ? undefined : parsePublication(text);

@@ -10,7 +10,7 @@ export class DesiredIndex {
   readonly #options: DesiredOptions;
   /** `NS/NAME` → its claim. */
   readonly #claims = new Map<string, Claim>();
-  /** Name → the keys of the claims that ask for it. */
+  /** Name → the keys of the claims with it. */
   readonly #claimants = new Map<Name, Set<string>>();
   /** Zone → its sets. */
   readonly #zones: ReadonlyMap<Name, Map<Name, readonly DesiredSet[]>>;

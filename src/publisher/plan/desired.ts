@@ -66,7 +66,7 @@ export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desir
       for (const kind of ['service', 'serviceimport']) kept.add([kind, ...key].join('/'));
     }
     const refused = new Set<string>();
-    // What belongs to a host name is published with it: an SRV record must not point to the host of somebody else.
+    // Records that belong to a host name are published with it: an SRV record must not point to the host of another owner.
     const withheld = new Set<Name>();
     for (const set of claim.sets) {
       if (withheld.has(set.hostname ?? '')) continue;

@@ -1,4 +1,4 @@
-// What one name of the cluster asks for.
+// The claims under one name of the cluster.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { importKeysOf, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -22,7 +22,7 @@ export function sliceOwnersOf(slice: EndpointSlice): readonly string[] {
   return service === undefined ? imports : [`service/${service}`, ...imports];
 }
 
-/** Whether an object asks to be published. */
+/** Whether an object has a claim. */
 export const isPublished = ({ metadata: { annotations } }: ApiObject): boolean =>
   annotations !== undefined &&
   (annotations[publicationAnnotation] !== undefined || publicationOf(annotations) !== undefined);

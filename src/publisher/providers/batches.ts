@@ -5,7 +5,7 @@ import type { Failure } from './provider.ts';
 /** Why a batch was not applied. */
 export type Problem = Omit<Failure, 'change'>;
 
-/** The most batches that may fail in one `apply`: a server that rejects everything is not asked for every name. */
+/** The most batches that may fail in one `apply`: a server that rejects everything does not get a request for every name. */
 const maxFailedBatches = 100;
 
 /** Sends batches. One bad record fails its whole batch: a batch that fails is halved until the bad ones are alone. */

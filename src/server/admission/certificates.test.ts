@@ -110,7 +110,7 @@ suite('CertificateSigningRequests', () => {
     );
   });
 
-  test('cannot ask the API server for the rights of administrators', async () => {
+  test('cannot request the rights of administrators at the API server', async () => {
     await using server = await testServer();
     const { status, body } = await server.ask('POST', requests, { body: requestFor(masterRequest, clientSigner) });
     assert.equal(status, 403);

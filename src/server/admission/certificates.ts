@@ -14,7 +14,7 @@ import type { WriteRequest } from '../verbs/write-request.ts';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 /**
- * Throws a 403 for a new request that asks for the rights of an administrator, and unless the user may approve, or sign,
+ * Throws a 403 for a new request for the rights of an administrator, and unless the user may approve, or sign,
  * requests for the signer.
  */
 export function admitCertificate(

@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     contested: ['nodeports/30001'],
   },
   { name: 'the address belongs to a Gateway', services: [web], claims: [gateway, ...all.slice(1)] },
-  { name: 'a claim that nobody needs cannot be read', services: [web], claims: [...all, garbage] },
+  { name: 'a claim without a Service cannot be read', services: [web], claims: [...all, garbage] },
   {
     name: 'a claim that a Service needs cannot be read',
     services: [web],

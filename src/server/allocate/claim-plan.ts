@@ -37,7 +37,7 @@ export function planClaims(services: Iterable<Service>, claims: readonly Entry[]
   for (const claim of claims) {
     const owner = ownerOfClaim(claim);
     if (owner === 'other') {
-      missing.delete(claim.key); // somebody else has the address
+      missing.delete(claim.key); // another owner has the address
     } else if (needed.get(claim.key)?.some((service) => isSame(service, owner)) === true) {
       missing.delete(claim.key);
     } else if (missing.has(claim.key)) {

@@ -20,7 +20,7 @@ export interface EtcdAddress {
   readonly pair?: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** How long one member has to answer a call, before another is asked. */
+/** How long one member has to answer a call, before another one is tried. */
 const attemptMs = 2000;
 /** How long a read is tried in all. */
 const readMs = 4000;
@@ -67,7 +67,7 @@ export class EtcdClient implements Disposable {
     for (const { client } of this.#members) client.close();
   }
 
-  /** The URL of the member that the next call asks. */
+  /** The URL of the member for the next call. */
   get url(): string {
     return this.#member().url;
   }
@@ -76,12 +76,12 @@ export class EtcdClient implements Disposable {
     return this.#members.map(({ url }) => url);
   }
 
-  /** Asks another member from now on. */
+  /** Sends further calls to another member. */
   rotate(): void {
     this.#current = (this.#current + 1) % this.#members.length;
   }
 
-  /** Asks one member once. */
+  /** Sends a call to one member once. */
   attempt<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
@@ -105,7 +105,7 @@ export class EtcdClient implements Disposable {
     return promise;
   }
 
-  /** Asks members in turn until one answers. Only for calls that may be applied twice. */
+  /** Sends a call to members in turn until one answers. Only for calls that may be applied twice. */
   async call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
     const giveUp = performance.now() + readMs;
     for (let pause: number = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.longest)) {

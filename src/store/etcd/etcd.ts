@@ -41,7 +41,7 @@ const maxWaiting = 16_384;
 const initialHistory = 10_000;
 /** How long a consistent read waits for the watch. */
 const syncMs = 5000;
-/** How long an event may be on its way before the store asks for it. */
+/** How long the store waits for an event before it requests the progress of the watch. */
 const eventMs = 5;
 
 /** Opens a store over etcd. Rejects with a `StoreUnavailableError`, or if another cluster owns the prefix. */
@@ -160,7 +160,7 @@ class EtcdStore implements Store {
   }
 
   async #commit(writes: readonly Write[]): Promise<Commit> {
-    // Another server may have told a client about a newer revision.
+    // A client may have a newer revision from another server.
     const { reached, revisions } = this.#mirror;
     const isAhead = writes.some(({ expect = 0 }) => revisions.etcdOf(expect) > reached);
     if (isAhead) await this.sync();

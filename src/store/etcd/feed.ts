@@ -20,7 +20,7 @@ export interface FeedOptions {
 }
 
 const checkMs = 250;
-/** A silent member is asked for its progress after this time. */
+/** A silent member gets a progress request after this time. */
 const quietMs = 1000;
 /** A member that does not answer for this time is replaced by another. */
 const silentMs = 2000;
@@ -77,7 +77,7 @@ export class Feed implements Disposable {
     this.#drop();
   }
 
-  /** Asks for the revision that the watch has reached. */
+  /** Requests the revision that the watch has reached. */
   requestProgress(): void {
     this.#stream?.write({ type: 'progress' });
   }

@@ -60,7 +60,7 @@ export function putsOwner(keys: Keys, { cluster, authorities }: OwnerRecord): Op
   return { type: 'put', key: ownerKey(keys), value: bytesOfText(JSON.stringify({ format, cluster, authorities })) };
 }
 
-/** Reads the record of a prefix, with the revision of etcd that wrote it; undefined if nobody owns the prefix. */
+/** Reads the record of a prefix, with the revision of etcd that wrote it; undefined if the prefix has no owner. */
 export async function readOwner(
   client: EtcdClient,
   keys: Keys,

@@ -70,7 +70,7 @@ export class Writer {
     return this.#queue.length;
   }
 
-  /** Whether etcd has the alarm NOSPACE, as far as the last write knows. */
+  /** Whether etcd had the alarm NOSPACE at the last write. */
   get hasNoSpace(): boolean {
     return this.#hasNoSpace;
   }

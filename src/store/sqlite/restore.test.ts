@@ -53,7 +53,7 @@ describe('a restored store', () => {
     }
   });
 
-  it('is refused in place of another, unless told, and keeps that', async () => {
+  it('is rejected where a store exists, unless overwriting is requested, and keeps the previous store', async () => {
     await using directory = await folder();
     const path = join(directory.path, 'store.db');
     await using before = await openSqliteStore({ path });

@@ -60,7 +60,7 @@ const cases: readonly (readonly [
   ['tencent', 'clb', 0, '1 → 2', undefined],
 ];
 for (const [cloud, product, others, units, monthly, annotations] of cases) {
-  test(`LB-21 ${cloud} ${product}, others have ${others}: ${units}, ${monthly ?? 'the operator knows'} a month`, () => {
+  test(`LB-21 ${cloud} ${product}, others have ${others}: ${units}, ${monthly ?? 'unknown'} a month`, () => {
     const bill = dns(cloud, product, others, 'today', annotations);
     assert.equal(`${bill?.unitsBefore} → ${bill?.unitsAfter}`, units);
     assert.equal(bill?.monthlyChange, monthly);

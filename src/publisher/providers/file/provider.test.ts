@@ -32,7 +32,7 @@ describe('the file provider', () => {
     assert.deepEqual(await readdir(directory), ['example.org.zone']);
   });
 
-  test('keeps records that somebody else added, of any type', async () => {
+  test('keeps records that others added, of any type', async () => {
     await using provider = await open();
     await converge(provider, one);
     const text = await readFile(path(), 'utf8');

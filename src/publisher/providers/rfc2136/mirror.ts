@@ -101,7 +101,7 @@ export class ZoneMirror {
   #print(name: Name): void {
     const sets = [...(this.#sets.get(name) ?? [])].map(([type, { ttl, data }]) => {
       const printed = recordSet(name, typeName(type), { ttl, values: data.map((each) => dataText(type, each)) });
-      // The plan remembers what it derived from a set by its identity.
+      // The plan caches its results by the identity of a set.
       return this.#content.get(name)?.find((known) => isSameSet(known, printed)) ?? printed;
     });
     if (sets.length > 0) this.#content.set(name, sets);

@@ -114,7 +114,7 @@ const isOfServer = (error: unknown): error is ProviderError =>
 
 const serverCodes: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.NOTAUTH, rcodes.NOTIMP, rcodes.REFUSED]);
 
-/** One error for those of all servers, in an order that does not depend on which was asked first. */
+/** One error for those of all servers, in an order that does not depend on which was tried first. */
 function allOf(errors: readonly ProviderError[]): ProviderError {
   const [first, ...others] = errors;
   if (first !== undefined && others.length === 0) return first;

@@ -19,7 +19,7 @@ export interface PlannedUpdate {
 
 /**
  * The parts of a change. Everything that the plan was made from is a prerequisite: the sets that are changed, with their
- * owners, and that names are unused or no alias. So nothing that somebody else has changed meanwhile is overwritten.
+ * owners, and that names are unused or no alias. So an update never overwrites a concurrent change of another program.
  */
 export function updateOf(change: NameChange, mirror: ZoneMirror): PlannedUpdate {
   const unused = new Set(change.unused);

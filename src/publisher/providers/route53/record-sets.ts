@@ -66,7 +66,7 @@ function canonicalValue(type: string, value: string): string {
 
 const rawOf = ({ name, type, ttl, values }: RecordSet): ResourceRecordSet => ({
   Name: printName(name),
-  // A cast, because the SDK lists the types that it knows: the plan has no others.
+  // A cast, because the SDK lists its types: the plan has no others.
   Type: type as NonNullable<ResourceRecordSet['Type']>,
   TTL: ttl,
   ResourceRecords: values.map((Value) => ({ Value })),
@@ -84,7 +84,7 @@ export interface PlannedChanges {
 
 /**
  * The changes that replace sets. Route 53 rejects the deletion of a set that is not as it was read, and the creation of one that
- * exists, so that nothing that somebody else has changed meanwhile is overwritten. An UPSERT would do that.
+ * exists, so that a concurrent change of another program is never overwritten, as an UPSERT would do.
  */
 export function changesOf(change: NameChange, raw: HostedContent['raw']): PlannedChanges {
   const effective = change.changes.filter(({ before, after }) => before !== after);

@@ -123,7 +123,7 @@ export class WebhookProvider implements Provider {
     return { state: 'rejected', message: `webhook provider ${this.#options.url} ${answered(status, text)}` };
   }
 
-  /** Asks for the domains once: the answer also proves that the provider has this version of the protocol. */
+  /** Requests the domains once: the answer also proves that the provider has this version of the protocol. */
   async #negotiate(signal: AbortSignal): Promise<DomainFilter> {
     if (this.#filter !== undefined) return this.#filter;
     const response = await this.#request({ method: 'GET', path: '/' }, signal);

@@ -146,7 +146,7 @@ describe('a rule allows', () => {
     });
   }
 
-  test('what any of several rules allows, but no combination of them', () => {
+  test('requests that any of several rules allows, but no combination of them', () => {
     const rules = [rule({}), rule({ verbs: ['list'], resources: ['services'] })].map(normalized);
     assert.ok(allows(rules, request({ verb: 'list', resource: 'services' })));
     assert.ok(!allows(rules, request({ verb: 'list' })));

@@ -31,7 +31,7 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
     approval: [['spec'], ['status', 'certificate']],
   },
   selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
-  withoutController: 'nobody signs the certificate',
+  withoutController: 'no controller signs the certificate',
   columns: [
     nameColumn,
     ageColumn,

@@ -54,7 +54,7 @@ const status = struct(`${certificates}.CertificateSigningRequestStatus`, 'Approv
 /** CertificateSigningRequest of certificates.k8s.io/v1. */
 export const certificateSigningRequest = objectSchema(
   `${certificates}.CertificateSigningRequest`,
-  'Asks a signer for a certificate, which somebody has to approve.',
+  'A request to a signer for a certificate, which an approver must approve.',
   {
     spec: always(2, spec, 'The request. Cannot be changed.', { required: true }),
     status: always(3, status, 'Approval and certificate.'),

@@ -90,7 +90,7 @@ export const persistentVolume = objectSchema(`${core}.PersistentVolume`, 'A piec
 export type PersistentVolume = Infer<typeof persistentVolume>;
 export type PersistentVolumeSpec = PersistentVolume['spec'];
 
-/** The fields that say where the volume is, in the order in which Kubernetes validates them. */
+/** The fields with the location of the volume, in the order in which Kubernetes validates them. */
 export const sourceFields = [
   'hostPath',
   'gcePersistentDisk',
