@@ -44,7 +44,7 @@ suite('outages of etcd', { skip }, () => {
     assert.deepEqual(seen.namesOnce(['before', 'after']), ['before', 'after']);
   });
 
-  test('a full etcd refuses writes with the message of etcd, serves reads and deletes, and recovers', async () => {
+  test('a full etcd rejects writes with the message of etcd, serves reads and deletes, and recovers', async () => {
     await using cluster = await startSharedCluster({
       members: 1,
       servers: 1,

@@ -76,7 +76,7 @@ suite('starts with etcd', { skip }, () => {
     assert.equal(code, 1);
   });
 
-  test('gives up on a member that accepts connections and is silent', async () => {
+  test('fails on a member that accepts connections and does not answer', async () => {
     await using link = await Link.open(url);
     link.cut();
     const { code, line } = await refused('--etcd', link.url);

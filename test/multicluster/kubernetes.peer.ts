@@ -144,7 +144,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
     }
   });
 
-  test('MCS-104 and it goes', async () => {
+  test('MCS-104 the import is deleted with the last export', async () => {
     for (const cluster of kubeconfigs.keys()) {
       await must(
         cluster,

@@ -44,7 +44,7 @@ describe('the systemd units', { skip: unlessInstalled('systemd-analyze') }, () =
   });
 
   for (const part of partNames) {
-    test(`that of ${part} is valid, starts it with flags that it has, and exposes little`, async () => {
+    test(`that of ${part} is valid, starts it with existing flags, and has a low exposure level`, async () => {
       const { code, err } = await analyze(part, 'verify');
       const problems = err.split('\n').filter((line) => line.includes('fairlead')); // it reads other units too
       assert.deepEqual({ code, problems }, { code: 0, problems: [] });

@@ -96,7 +96,7 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await waitFor(targets.slice(0, 1));
   });
 
-  test('SRV-10 a Kerberos client outside finds all clusters by one name, and a lost cluster leaves it with its lease', async () => {
+  test('SRV-10 a Kerberos client outside finds all clusters by one name, and a lost cluster is removed from it when its lease expires', async () => {
     await using stack = new AsyncDisposableStack();
     const primary = stack.use(await PrimaryServer.start('Knot'));
     const places = ['west', 'east'].map((id) => ({ id, region: 'eu', zone: `eu-${id}` }));
@@ -137,7 +137,7 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await until('the lost cluster is gone', async () => (await answers('idm')) === 'A 127.32.7.2');
   });
 
-  test('loses the targets of a lost cluster with its slices, and never the last ones, nor those it may not read', async () => {
+  test('loses the targets of a lost cluster with its slices, but never the last ones, or those that cannot be read', async () => {
     await using stand = await startStand('Knot');
     const first = await stand.publish();
     const publication = {

@@ -208,7 +208,7 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
       assert.deepEqual(await converge(provider), []);
     });
 
-    test('more records than a message holds are refused without a message', async () => {
+    test('more records than fit into a message are rejected without sending one', async () => {
       const provider = connect();
       const huge = claim(`huge.example.org 60 A ${addresses(5000)}`, 'small.example.org 60 A 192.0.2.1');
       const failures = await converge(provider, huge);

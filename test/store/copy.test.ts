@@ -181,7 +181,7 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
     assert.deepEqual(values(again), values(file));
   });
 
-  it('stays where it is when the source is damaged or missing, or the target is not its own', async () => {
+  it('is not copied when the source is damaged or missing, or the target belongs to another cluster', async () => {
     const file = join(folder, 'damaged.backup');
     writeLarge(file, 50);
     writeFileSync(file, readFileSync(file, 'utf8').replace('uid-7', 'uid-8'));
@@ -240,7 +240,7 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
     assert.ok(!existsSync(join(folder, 'z', 'clusters')));
   });
 
-  it('names what to do when etcd has no space', async () => {
+  it('reports the fix when etcd has no space', async () => {
     const file = join(folder, 'big.backup');
     writeLarge(file, 20, 1_000_000);
     await using small = await startEtcd({ flags: ['--quota-backend-bytes', `${8 << 20}`], isDurable: false });

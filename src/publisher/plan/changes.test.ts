@@ -92,7 +92,7 @@ describe('changes of a zone', () => {
       want: [`+ ${shop}`, `+ ${own('a-shop.example.org')}`],
     },
     {
-      name: 'changes nothing that is as it should be',
+      name: 'does not change sets that are up to date',
       claims: [wantsShop],
       current: `${shop}\n${own('a-shop.example.org')}`,
       want: [],

@@ -49,7 +49,7 @@ test('serves pieces of long replies and watches round-robin', async () => {
   assert.deepEqual(log, ['watch', 'piece 1', 'piece 2', 'piece 3']);
 });
 
-test('the same lines are joiner once', () => {
+test('joins the same lines once', () => {
   const joiner = new LineJoiner();
   const [a, b, c] = [Buffer.from('a'), Buffer.from('b'), Buffer.from('c')];
   const first = joiner.join([a, b]);

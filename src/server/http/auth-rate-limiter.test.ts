@@ -11,7 +11,7 @@ suite('AuthRateLimiter', () => {
     return count;
   };
 
-  test('allows a burst of limiter and refills it over time', () => {
+  test('allows a burst of failures, and more of them over time', () => {
     const limiter = new AuthRateLimiter(() => now);
     assert.equal(tries(limiter, '192.0.2.1'), 200);
     now += 1000;
@@ -34,7 +34,7 @@ suite('AuthRateLimiter', () => {
     assert.equal(tries(limiter, '2001:db8:0:1::1'), 200);
   });
 
-  test('does not count successful limiter', () => {
+  test('does not count successful authentications', () => {
     const limiter = new AuthRateLimiter(() => now);
     for (let time = 0; time < 1000; time++) {
       assert.ok(limiter.take('192.0.2.1'));

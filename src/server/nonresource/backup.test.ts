@@ -53,7 +53,7 @@ suite('GET /store/backup', () => {
     assert.match(value, /^k8s:enc:aesgcm:v1:/);
   });
 
-  test('is refused without the rights of cluster-admin', async () => {
+  test('is forbidden without the rights of cluster-admin', async () => {
     await using server = await testServer();
     for (const name of ['admin', 'edit', 'view', 'system:monitoring', 'system:discovery']) {
       await server.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {

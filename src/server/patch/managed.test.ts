@@ -141,7 +141,7 @@ describe('managers sent by a client', () => {
       want: created.metadata.managedFields,
     },
     {
-      name: 'are ignored with fields that are none',
+      name: 'are ignored with invalid fields',
       sent: [{ ...mine[0], fieldsV1: { spec: {} } }],
       want: created.metadata.managedFields,
     },

@@ -69,7 +69,7 @@ describe('a backup', () => {
     assert.ok(lengths.length > 10 && Math.max(...lengths) < 140_000, String(lengths));
   });
 
-  it('is refused when it is truncated after any line', async () => {
+  it('is rejected when it is truncated after any line', async () => {
     const lines = await linesOfStore();
     for (let count = 0; count < lines.length; count++) {
       const message =
@@ -79,7 +79,7 @@ describe('a backup', () => {
     assert.equal((await decoded(lines)).length, values.length);
   });
 
-  it('is refused when any byte is changed', async () => {
+  it('is rejected when any byte is changed', async () => {
     const text = (await linesOfStore()).join('\n');
     for (let at = 0; at < text.length; at++) {
       if (text[at] === '\n') continue; // joins lines, which is not JSON
@@ -112,7 +112,7 @@ describe('a backup', () => {
     ['it is null', () => ['null'], /^x.backup is not a backup of a store/],
   ];
   for (const [name, change, message] of refused) {
-    it(`is refused when ${name}`, async () => {
+    it(`is rejected when ${name}`, async () => {
       await assert.rejects(decoded(change(await linesOfStore())), { code: 'STORE_BACKUP', message });
     });
   }

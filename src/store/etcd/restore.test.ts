@@ -111,7 +111,7 @@ suite('a state that is restored in etcd', { skip: etcdProgram === undefined && '
     assert.deepEqual(await valuesOf(store), ['0=x', '1=x', '2=x']);
   });
 
-  test('is used by no server before it is complete, and can be completed', async () => {
+  test('is not used before it is complete, and can be completed', async () => {
     const at = address();
     await restore(at);
     using client = new EtcdClient(at);
