@@ -251,7 +251,7 @@ test('every exported value is imported and used by other code than tests, and ev
   assert.deepEqual([...unused, ...unusedTypes], []);
 });
 
-test('names say what a file is about', () => {
+test('file names describe the content', () => {
   const wrong = files.filter(
     ({ path }) => path.split('/').some((part) => bannedNames.test(part)) || !/^[a-z0-9./-]+$/.test(path),
   );

@@ -6,14 +6,14 @@ import { ManualClock } from './testing/clocks.ts';
 
 test('a watchdog fires after its timeout, and again while the callback returns wait', async () => {
   const clock = new ManualClock();
-  const heard: { at?: number } = {};
+  const activity: { at?: number } = {};
   const acted: number[] = [];
-  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => activity.at }, () => {
     acted.push(clock.elapsed());
     return acted.length < 2 ? 'wait' : 'done';
   });
   await clock.advance(1000);
-  heard.at = 1000;
+  activity.at = 1000;
   await clock.advance(30_000);
   assert.deepEqual(acted, [4000, 7000]);
   cancel();
@@ -35,15 +35,15 @@ test('a watchdog fires with fractional milliseconds too', async () => {
 
 test('a watchdog of a blocked process reads pending input before it fires', async () => {
   const clock = new ManualClock();
-  const heard: { at?: number } = {};
+  const activity: { at?: number } = {};
   let count = 0;
-  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => heard.at }, () => {
+  const cancel = startWatchdog({ clock, timeoutMs: 3000, lastActivityAt: () => activity.at }, () => {
     count++;
     return 'done';
   });
   clock.stall(5000);
   await clock.advance(0);
-  heard.at = clock.elapsed();
+  activity.at = clock.elapsed();
   await clock.advance(2900);
   assert.equal(count, 0);
   await clock.advance(100);

@@ -11,7 +11,7 @@ import type { InformerOptions } from './informer.ts';
 import { Informer } from './informer.ts';
 import type { Source } from './testing/informer-contract.ts';
 import { informerContract } from './testing/informer-contract.ts';
-import { hastyClock, ManualClock, settled } from './testing/clocks.ts';
+import { fastClock, ManualClock, settled } from './testing/clocks.ts';
 import { FaultyTransport } from './testing/faulty.ts';
 import { Feed } from './testing/feed.ts';
 import type { ConfigMap } from '../api/kinds/core/configmap/schema.ts';
@@ -67,7 +67,7 @@ interface Started extends AsyncDisposable {
 function start(transport: Transport, options: Partial<InformerOptions<ConfigMap>> = {}): Started {
   const errors: unknown[] = [];
   const informer = new Informer<ConfigMap>(new Client(transport), configMapKind, {
-    clock: hastyClock,
+    clock: fastClock,
     random: () => 0.5,
     onError: (error) => void errors.push(error),
     ...options,

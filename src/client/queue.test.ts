@@ -51,14 +51,14 @@ test('deduplicates a key, and runs it again if it is added during its run', asyn
 test('backoff of a key doubles up to a maximum and resets after a success', async () => {
   const times: number[] = [];
   let isBroken = true;
-  const told: number[] = [];
+  const reported: number[] = [];
   await using started = start({
     work: async () => {
       times.push(started.clock.now());
       if (isBroken) throw new Error('no');
     },
     backoff: { baseMs: 10, maxMs: 40 },
-    onError: (_error, _key, failures) => void told.push(failures),
+    onError: (_error, _key, failures) => void reported.push(failures),
   });
   const { queue, clock } = started;
   await clock.advance(0);
@@ -71,18 +71,18 @@ test('backoff of a key doubles up to a maximum and resets after a success', asyn
   queue.add('a');
   await clock.advance(10);
   assert.deepEqual(times.slice(6), [190, 190, 200]);
-  assert.deepEqual(told, [1, 2, 3, 4, 5, 6, 1, 2]);
+  assert.deepEqual(reported, [1, 2, 3, 4, 5, 6, 1, 2]);
 });
 
 test('does not retry a terminal error until the key is added', async () => {
   let runs = 0;
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   await using started = start({
     work: async () => {
       runs++;
       throw new TerminalError('never');
     },
-    onError: (error) => void told.push(error),
+    onError: (error) => void reported.push(error),
   });
   const { queue, clock } = started;
   queue.add('a');
@@ -90,7 +90,7 @@ test('does not retry a terminal error until the key is added', async () => {
   assert.equal(runs, 1);
   queue.add('a');
   await settled();
-  assert.deepEqual([runs, told.length], [2, 2]);
+  assert.deepEqual([runs, reported.length], [2, 2]);
 });
 
 test('the shortest of several delays wins, and add cancels all of them', async () => {

@@ -114,12 +114,12 @@ test('SRV-4 stops sending srvServiceName to a server that drops it', async () =>
   await cluster.pod('one', 'idm', { ip: '10.1.0.1' });
   // Simulates a server without the gate: the Service keeps the field, slices and Endpoints lose it.
   const strip = (text: string): string => text.replaceAll('"srvServiceName":"kerberos"', '"ignored":""');
-  const disturb = (call: ApiRequest): void => {
+  const injectFault = (call: ApiRequest): void => {
     if (call.body !== undefined) Object.assign(call, { body: strip(call.body) });
   };
   await using running = cluster.start(
     { controllers: ['endpointslice-controller', 'endpoints-controller'] },
-    { disturb },
+    { injectFault },
   );
   await running.ready;
   await until('a slice', async () => (await cluster.addresses('idm')) === '10.1.0.1');

@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Fails some writes with a conflict, and aborts some after the server has executed them. */
 class WriteFaults {
   conflicts = 0;
-  readonly disturb = ({ method, path }: ApiRequest): void => {
+  readonly injectFault = ({ method, path }: ApiRequest): void => {
     if (this.conflicts === 0 || method === 'GET' || !/endpoint/.test(path)) return;
     this.conflicts--;
     throw failure({ code: 409, reason: 'Conflict', message: 'the object has been modified' });
@@ -152,7 +152,7 @@ async function holds(steps: readonly Step[]): Promise<void> {
   });
   const faults = new WriteFaults();
   await cluster.service('a');
-  await using running = cluster.start({}, { disturb: faults.disturb });
+  await using running = cluster.start({}, { injectFault: faults.injectFault });
   // The first transport belongs to the user and has no faults.
   const chaos = { faults, transports: transports.slice(1) };
   for (const each of steps) await take(each, cluster, chaos);

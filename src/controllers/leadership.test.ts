@@ -72,10 +72,10 @@ test('a leader that cannot renew its lease stops, and leads again when it can', 
   const cluster = clusterOf(server);
   await cluster.service('web');
   let isCut = false;
-  const disturb = ({ path }: ApiRequest): void => {
+  const injectFault = ({ path }: ApiRequest): void => {
     if (isCut && path.includes('/leases/')) throw failure({ code: 503, reason: 'ServiceUnavailable', message: 'cut' });
   };
-  await using running = cluster.start(standing('only'), { disturb });
+  await using running = cluster.start(standing('only'), { injectFault });
   await running.ready;
   await until('a slice', async () => (await cluster.slices('web')).length === 1);
   const leads = async (value: 0 | 1): Promise<boolean> =>

@@ -9,7 +9,7 @@ import type { RecordSet } from '../dnswire/data.ts';
 import { serveSecondaries } from './serving.ts';
 import { rcodeOf, readMessage } from '../dnswire/message.ts';
 
-const asker: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
+const client: QueryClient = { address: '192.0.2.53', port: 53, protocol: 'tcp' };
 const context = { protocol: 'tcp', recursion: false, rotation: 0 } as const;
 const set = (address: string): RecordSet => ({
   owner: 'new.default.svc.cluster.local',
@@ -29,7 +29,7 @@ test('refuses transfers unless the options allow the client', async () => {
     const secondaries = serveSecondaries(zones, { to, notify: [] }, stop.signal);
     const ask = async (): Promise<number> => {
       const query = sampleQuery('cluster.local', 'AXFR');
-      const [first] = await secondaries.transfers.respond(query, asker, context);
+      const [first] = await secondaries.transfers.respond(query, client, context);
       return rcodeOf(readMessage(first ?? assert.fail('silence')) ?? assert.fail('no message'));
     };
     assert.equal(await ask(), want, `${to.join()}, before it is open`);
@@ -42,10 +42,10 @@ test('refuses transfers unless the options allow the client', async () => {
 test('notifies secondaries of changes after the zones are complete, not before', async () => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  const told: string[] = [];
+  const notified: string[] = [];
   socket.on('message', (message, from) => {
     const { questions = [], id = 0 } = decode(message);
-    told.push(...questions.map(({ name, type }) => `${name} ${type}`));
+    notified.push(...questions.map(({ name, type }) => `${name} ${type}`));
     // The response to a NOTIFY: the same message with QR set.
     const reply = Buffer.from(message);
     reply[2] = (reply[2] ?? 0) | 0x80;
@@ -60,7 +60,7 @@ test('notifies secondaries of changes after the zones are complete, not before',
   secondaries.open();
   secondaries.changed(zones.put('Service/default/new', [set('10.0.0.2')]));
   await once(socket, 'message');
-  assert.deepEqual(told, ['cluster.local SOA']);
+  assert.deepEqual(notified, ['cluster.local SOA']);
   stop.abort();
   socket.close();
 });

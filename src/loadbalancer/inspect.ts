@@ -86,7 +86,7 @@ const withoutPorts = (message: string): string =>
   message.endsWith(')') ? (message.split(' (ports: ')[0] ?? '') : message;
 
 /** Whether the cloud would create anything. */
-export const isMade = ({ works, worksInPart }: Pick<Row, 'works' | 'worksInPart'>): boolean => works || worksInPart;
+export const isCreated = ({ works, worksInPart }: Pick<Row, 'works' | 'worksInPart'>): boolean => works || worksInPart;
 
 /** A validated Service with its defaults, from a manifest. Throws an Error that names the field at fault. */
 export function serviceIn(manifest: unknown): Service {

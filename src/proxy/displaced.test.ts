@@ -139,7 +139,7 @@ const claims: readonly Claim[] = [
 ];
 
 /** The decision of each backend about a connection: the Pod, or the reason why there is none. */
-function fates(table: RoutingTable, address: string, port: number): ReadonlySet<string> {
+function decisions(table: RoutingTable, address: string, port: number): ReadonlySet<string> {
   const flow = { source: client, address, protocol: 'TCP', port } as const;
   const verdict = decide(table, flow, { random: () => 0 });
   const change = { removed: [], added: [...table.routes.values()] };
@@ -156,11 +156,11 @@ function fates(table: RoutingTable, address: string, port: number): ReadonlySet<
   kernel.run(ruleset.full(network));
   for (const step of ruleset.apply(change)) kernel.run(step);
   const packet = { saddr: client, daddr: address, protocol: 'tcp', dport: port, isLocal: false } as const;
-  const fate = kernel.pass({ ...packet });
+  const passed = kernel.pass({ ...packet });
   return new Set([
-    verdict.type === 'forward' ? verdict.target.address : 'nobody',
-    decision.type === 'forward' ? decision.target.address : 'nobody',
-    typeof fate === 'object' ? (fate.to.split(' ')[0] ?? '') : 'nobody',
+    verdict.type === 'forward' ? verdict.target.address : 'none',
+    decision.type === 'forward' ? decision.target.address : 'none',
+    typeof passed === 'object' ? (passed.to.split(' ')[0] ?? '') : 'none',
   ]);
 }
 
@@ -192,7 +192,7 @@ suite('two claims to one address and port', () => {
           // Of two equal claims, one without a route leaves the traffic to the other.
           const isTaken = difference !== 0 || winner.claim.isSilent !== true;
           const getter = isTaken ? winner : loser;
-          const want = getter.claim.isSilent === true ? 'nobody' : getter.pod;
+          const want = getter.claim.isSilent === true ? 'none' : getter.pod;
           for (const order of [
             [a, b],
             [b, a],
@@ -200,15 +200,15 @@ suite('two claims to one address and port', () => {
             const table = new RoutingTable(network);
             for (const each of order) set(table, each.input);
             const what = `${isFirstOlder ? 'a' : 'b'} is older, ${order[0] === a ? 'a' : 'b'} came first`;
-            assert.deepEqual(fates(table, address, port), new Set([want]), what);
+            assert.deepEqual(decisions(table, address, port), new Set([want]), what);
             const isReported = table.conflicts().some((each) => each.loser.endsWith(loser === a ? '/a' : '/b'));
             assert.equal(isReported, loser.claim.isSilent !== true && getter === winner, `${what}: reported`);
             set(table, winner.input, true);
-            const left = loser.claim.isSilent === true ? 'nobody' : loser.pod;
-            assert.deepEqual(fates(table, address, port), new Set([left]), `${what}, and went`);
+            const left = loser.claim.isSilent === true ? 'none' : loser.pod;
+            assert.deepEqual(decisions(table, address, port), new Set([left]), `${what}, and went`);
             assert.deepEqual(table.conflicts(), []);
             set(table, winner.input);
-            assert.deepEqual(fates(table, address, port), new Set([want]), `${what}, and came back`);
+            assert.deepEqual(decisions(table, address, port), new Set([want]), `${what}, and came back`);
           }
         }
       });
@@ -225,7 +225,7 @@ test('reserves the whole address: an external IP gets no other port of it', () =
     const owners = { since: ages[0], clusterIp: '10.96.0.1' };
     set(table, intruder.input({ ...owners, name: 'b', pod: '10.1.5.2', clusterIp: '10.96.0.2' }, address, 443));
     set(table, input({ ...owners, name: 'a', pod: '10.1.5.1', since: ages[1] }, address, 80));
-    assert.deepEqual(fates(table, address, 443), new Set([takesAddress ? 'nobody' : '10.1.5.2']), name);
+    assert.deepEqual(decisions(table, address, 443), new Set([takesAddress ? 'none' : '10.1.5.2']), name);
   }
 });
 
@@ -236,7 +236,7 @@ test('lets Services claim unallocated addresses of the node', () => {
     { externalIPs: [nodeAddress] },
   );
   set(table, input);
-  assert.deepEqual(fates(table, nodeAddress, 80), new Set(['10.1.5.2']));
+  assert.deepEqual(decisions(table, nodeAddress, 80), new Set(['10.1.5.2']));
 });
 
 test('reports no conflict between claims of one Service', () => {

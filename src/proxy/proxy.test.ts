@@ -97,22 +97,22 @@ test('is not ready on a node that is about to be removed, and continues to serve
   const { server, backend, proxy } = running;
   const patch = (body: object): Promise<unknown> =>
     server.ask('PATCH', '/api/v1/nodes/n1', { body, type: 'application/merge-patch+json' });
-  const says = (text: string): Promise<unknown> => until(text, () => proxy.problems().join() === text);
+  const reports = (text: string): Promise<unknown> => until(text, () => proxy.problems().join() === text);
   await proxy.ready;
   assert.deepEqual(proxy.problems(), []);
   const taint = { key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' };
   await patch({ spec: { taints: [taint] } });
-  await says('Node n1 is about to be removed: it has the taint ToBeDeletedByClusterAutoscaler');
+  await reports('Node n1 is about to be removed: it has the taint ToBeDeletedByClusterAutoscaler');
   await post(server, `${core}/services`, service('web', '10.0.0.10'));
   await until('routes are made', () => backend.lines.includes('10.0.0.10 TCP 80 → reject'));
   await patch({ spec: { taints: null }, metadata: { finalizers: ['example.org/hold'] } });
-  await says('');
+  await reports('');
   await server.ask('DELETE', '/api/v1/nodes/n1');
-  await says('Node n1 is being deleted');
+  await reports('Node n1 is being deleted');
   await patch({ metadata: { finalizers: null } });
-  await says('Node n1 was deleted');
+  await reports('Node n1 was deleted');
   await post(server, '/api/v1/nodes', { metadata: { name: 'n1' } });
-  await says('');
+  await reports('');
 });
 
 test('fails to start with the error of the backend', async () => {

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from './errors.ts';
 import { applied, bytesOf, History } from './history.ts';
 import type { StoreLimits } from './limits.ts';
-import { defaultMaxValueBytes, effectiveQuota, pastShare } from './limits.ts';
+import { defaultMaxValueBytes, effectiveQuota, historyShare } from './limits.ts';
 import type {
   Change,
   Commit,
@@ -186,7 +186,7 @@ export class EmbeddedStore implements Store {
 
   /** Compacts when the history exceeds its share. After a failure, the next commit or the compactor retries. */
   #trim(): void {
-    const allowed = this.#quotaBytes * pastShare;
+    const allowed = this.#quotaBytes * historyShare;
     if (this.#trimming !== undefined || this.#history.pastBytes <= allowed) return;
     this.#trimming = this.compact(this.#history.revisionKeeping(allowed / 2))
       .catch(() => undefined)

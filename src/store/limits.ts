@@ -18,7 +18,7 @@ export const defaultMaxValueBytes = 1.5 * 1024 * 1024;
 export const defaultQuotaBytes = 2 * 1024 * 1024 * 1024;
 
 /** The part of the quota for history; stores drop older revisions. */
-export const pastShare = 1 / 8;
+export const historyShare = 1 / 8;
 
 /** The rest is for objects around small values, requests in flight and everything else in the process. */
 const heapShare = 1 / 4;

@@ -24,7 +24,7 @@ test(`${rounds} kills with SIGKILL lose no acknowledged write and leave no parti
   let revision = 0;
   for (let round = 0; round < rounds; round++) {
     server.prepare();
-    await disturb(server, credentials, { writers, followers });
+    await injectFault(server, credentials, { writers, followers });
     const since = Math.min(...followers.map((follower) => follower.seen));
     const read = await remainsOfKilled(server.directory, since);
     const [remains] = await Promise.all([read(), server.start()]);
@@ -58,7 +58,7 @@ const countOf = (writers: readonly Writer[]): number =>
   writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
 
 /** Runs writers and watchers, then kills the server at a random moment. */
-async function disturb(
+async function injectFault(
   server: FairleadServer,
   credentials: Credentials,
   { writers, followers }: { readonly writers: readonly Writer[]; readonly followers: readonly Follower[] },

@@ -10,11 +10,11 @@ export async function differences(clusters: readonly Cluster[], names: readonly 
   return [...keys].flatMap((key) =>
     snapshot.members.flatMap((member) => {
       const { desired, actual } = snapshot.desired(key, member);
-      const { writes, obstacles } = diff(desired, actual, { now: '' });
+      const { writes, foreignObjects } = diff(desired, actual, { now: '' });
       const exporter = snapshot.merged(key).exporters.find(({ cluster }) => cluster === member.id);
       return [
         ...writes.map(({ verb, kind, object }) => `${member.id}: ${verb} ${kind.kind} ${object.metadata.name ?? ''}`),
-        ...obstacles.map(({ message }) => `${member.id}: ${message}`),
+        ...foreignObjects.map(({ message }) => `${member.id}: ${message}`),
         ...(exporter?.verdict.state === 'leaving' ? [`${member.id}: the export of ${key} is still there`] : []),
       ];
     }),

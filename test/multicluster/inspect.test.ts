@@ -11,7 +11,7 @@ import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercl
 import { failure } from '../../src/api/errors.ts';
 import { list } from '../../src/cli/mcs/membership.ts';
 import { showExplanation, showWhy } from '../../src/cli/mcs/show.ts';
-import type { Shown } from '../../src/cli/mcs/show.ts';
+import type { CommandOutput } from '../../src/cli/mcs/show.ts';
 import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
@@ -19,7 +19,7 @@ import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 
-const inspect = async (entries: readonly MemberEntry[]): Promise<{ list: Shown; status: Shown }> => {
+const inspect = async (entries: readonly MemberEntry[]): Promise<{ list: CommandOutput; status: CommandOutput }> => {
   await using snapshot = await takeSnapshot(entries, { conflictPolicy: 'Withdraw' });
   return { list: list(snapshot), status: showStatus(snapshot, undefined) };
 };

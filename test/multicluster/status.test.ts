@@ -7,7 +7,7 @@ import { failure } from '../../src/api/errors.ts';
 import { leaseKind } from '../../src/api/kinds/coordination/lease/kind.ts';
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
 import { triggerTimeAnnotation } from '../../src/api/kinds/discovery/endpointslice/labels.ts';
-import type { Shown } from '../../src/cli/mcs/show.ts';
+import type { CommandOutput } from '../../src/cli/mcs/show.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
 import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
@@ -42,7 +42,7 @@ test('status shows for how long a cluster has been behind another', async () => 
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
   await until('west imports it', async () => (await west.imported('web')).length === 1);
-  const status = async (): Promise<Shown> => {
+  const status = async (): Promise<CommandOutput> => {
     await using snapshot = await takeSnapshot(clusters.map(entryOf), { conflictPolicy: 'Withdraw' });
     return showStatus(snapshot, 'shop/web');
   };

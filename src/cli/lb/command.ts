@@ -1,6 +1,6 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Era, Row } from '../../loadbalancer/inspect.ts';
-import { eras, isMade, priceBook, rowFor } from '../../loadbalancer/inspect.ts';
+import { eras, isCreated, priceBook, rowFor } from '../../loadbalancer/inspect.ts';
 import type { Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { pricesFlag, pricesOf } from '../loadbalancer/prices.ts';
@@ -100,7 +100,7 @@ function footnotes(rows: readonly Row[]): readonly string[] {
   const dates = [...new Set(rows.map(({ bill }) => bill.asOf))].toSorted().join(', ');
   const scopes = new Map(
     rows
-      .filter(isMade)
+      .filter(isCreated)
       .flatMap(({ provider, bill: { threshold } }) =>
         threshold === undefined ? [] : [[provider, threshold] as const],
       ),

@@ -1,5 +1,5 @@
 import type { Bill, Choice, Era, Row } from '../../loadbalancer/inspect.ts';
-import { allChoices, isMade } from '../../loadbalancer/inspect.ts';
+import { allChoices, isCreated } from '../../loadbalancer/inspect.ts';
 import { UsageError } from '../errors.ts';
 
 /** The kinds in a list such as `aws,gce/ccm`, or all kinds. */
@@ -25,7 +25,7 @@ export function printRows(rows: readonly Row[]): readonly (readonly string[])[] 
       row.provider,
       row.isAskedFor ? `${row.kind}*` : row.kind,
       row.works ? 'yes' : row.worksInPart ? 'in part' : 'no',
-      ...(isMade(row) ? costs(row) : ['-', '-', '-', '-']),
+      ...(isCreated(row) ? costs(row) : ['-', '-', '-', '-']),
       row.note,
     ]),
   ];

@@ -12,7 +12,7 @@ import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { findSet } from './cluster-set.ts';
 import { join, leave, list } from './membership.ts';
-import type { Shown } from './show.ts';
+import type { CommandOutput } from './show.ts';
 import { showExplanation, showPlan, showWhy } from './show.ts';
 import { showStatus } from './status.ts';
 
@@ -37,7 +37,7 @@ const readFlags: readonly Flag[] = [
 ];
 
 /** The exit code of an action: 0 if nothing is wrong. */
-type ExitCode = (shown: Shown, snapshot: Snapshot) => number;
+type ExitCode = (output: CommandOutput, snapshot: Snapshot) => number;
 
 /** 1: the service has a conflict, or is missing. */
 const isWell: ExitCode = ({ isWell: isFine }) => (isFine ? 0 : 1);
@@ -52,21 +52,21 @@ const reading = (
     exitCode,
     ...action
   }: Omit<Action, 'run' | 'flags'> & { readonly flags?: readonly Flag[]; readonly exitCode: ExitCode },
-  prepare: (call: Call) => (snapshot: Snapshot, set: ClusterSet) => Shown | Promise<Shown>,
+  prepare: (call: Call) => (snapshot: Snapshot, set: ClusterSet) => CommandOutput | Promise<CommandOutput>,
 ): Action => ({
   ...action,
   flags: [...flags, ...readFlags],
   async run(call) {
     const { settings, streams } = call;
-    const show = prepare(call);
+    const command = prepare(call);
     const set = await findSet(settings);
     if (set.source !== undefined) streams.err(`using ${set.source}\n`);
     await using snapshot = await takeSnapshot(set.entries, mergeOptionsOf(settings), (ids) =>
       streams.err(`waiting for an answer of ${ids.join(', ')}\n`),
     );
-    const shown = await show(snapshot, set);
-    streams.out(await rendered(settings, shown.value, () => shown.lines));
-    return exitCode(shown, snapshot);
+    const output = await command(snapshot, set);
+    streams.out(await rendered(settings, output.value, () => output.lines));
+    return exitCode(output, snapshot);
   },
 });
 

@@ -19,7 +19,7 @@ test('reloads the members, and keeps them while the file is invalid or missing',
     await rename(`${path}.new`, path);
   };
   await put('members: [{ id: east }]');
-  const told: string[] = [];
+  const reported: string[] = [];
   const stream = new PassThrough({ encoding: 'utf8' });
   let logged = '';
   stream.on('data', (text: string) => (logged += text));
@@ -28,17 +28,17 @@ test('reloads the members, and keeps them while the file is invalid or missing',
   };
   const stop = new AbortController();
   const options = { path, first: await readMembers(path), log: pino(stream), everyMs: 5 };
-  const following = followMembers(options, (entries) => told.push(entries.map(({ id }) => id).join()), stop.signal);
+  const following = followMembers(options, (entries) => reported.push(entries.map(({ id }) => id).join()), stop.signal);
   await put('members: [');
   await logs(/"reason":"[^"]*members\.yaml:\d/);
   await rm(path);
   await logs(/"reason":".*no such file or directory"/);
-  assert.deepEqual(told, ['east']);
+  assert.deepEqual(reported, ['east']);
   await put('members: [{ id: east }, { id: west }]');
   await logs(/members reloaded/);
   await put('members: [{ id: east }, { id: west }] # the same');
   await delay(4 * settleMs); // nothing must happen
-  assert.deepEqual(told, ['east', 'east,west']);
+  assert.deepEqual(reported, ['east', 'east,west']);
   stop.abort();
   await following;
 });

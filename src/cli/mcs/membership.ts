@@ -25,7 +25,7 @@ import { connectTo } from './entries.ts';
 import { readMembers } from './follow-members.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 import { parseMembers, printMembers } from './members-file.ts';
-import type { Shown } from './show.ts';
+import type { CommandOutput } from './show.ts';
 
 /** Reads the members file; a missing file has no members. */
 async function membersIn(path: string): Promise<MembersFile> {
@@ -195,7 +195,7 @@ async function listed<T extends ApiObject>(client: Client, ...kinds: readonly Ki
 }
 
 /** Lists the members, and why some are not ready. */
-export function list(snapshot: Snapshot): Shown {
+export function list(snapshot: Snapshot): CommandOutput {
   const rows = snapshot.members.map((member) => {
     const { id, isReady, probe, options } = member;
     const problem = snapshot.problemOf(member);

@@ -18,7 +18,7 @@ import type { Member } from '../../multicluster/member/member.ts';
 import { FatalError, UsageError } from '../errors.ts';
 
 /** The output of a command. */
-export interface Shown {
+export interface CommandOutput {
   /** For `-o json` and `-o yaml`. */
   readonly value: unknown;
   /** For people. */
@@ -33,7 +33,7 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
 };
 
 /** Explains a service: exporters, views and conflicts. */
-export function showExplanation(snapshot: Snapshot, key: Key): Shown {
+export function showExplanation(snapshot: Snapshot, key: Key): CommandOutput {
   const explanation = explain(snapshot.merged(key));
   const unread = snapshot.problems();
   const leftOut = droppedEvents(snapshot.dropped(key)).map(({ message }) => message);
@@ -49,7 +49,7 @@ export function showPlan(
   snapshot: Snapshot,
   key: Key,
   change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
-): Shown {
+): CommandOutput {
   const { conflictPolicy, members, rules } = snapshot;
   const member = memberOf(snapshot, change.cluster);
   const problem = snapshot.problemOf(member);
@@ -83,7 +83,7 @@ export interface WhyQuestion {
 }
 
 /** Why a service is missing in a cluster. */
-export async function showWhy(snapshot: Snapshot, key: Key, { from, api, dnsOf }: WhyQuestion): Promise<Shown> {
+export async function showWhy(snapshot: Snapshot, key: Key, { from, api, dnsOf }: WhyQuestion): Promise<CommandOutput> {
   const readable = snapshot.members.filter((member) => snapshot.problemOf(member) === undefined);
   const candidates = readable.length > 0 ? readable : snapshot.members;
   const members = from === undefined ? candidates : [memberOf(snapshot, from)];

@@ -9,10 +9,10 @@ import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
 import { isOurSlice } from '../../multicluster/project/labels.ts';
 import { columns } from '../../api/text.ts';
-import type { Shown } from './show.ts';
+import type { CommandOutput } from './show.ts';
 
 /** The state of every service in every cluster. */
-export function showStatus(snapshot: Snapshot, only: Key | undefined): Shown {
+export function showStatus(snapshot: Snapshot, only: Key | undefined): CommandOutput {
   const now = Date.now();
   const members = snapshot.members.map((member) => ({ member, now, leases: snapshot.leaseStates(member) }));
   const rows = (only === undefined ? snapshot.keys() : [only]).flatMap((key) =>
@@ -89,7 +89,7 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Cluster
   const pending = difference.writes.length;
   const since = waitingSince(snapshot.merged(key), difference.writes);
   const lagMs = pending === 0 ? 0 : since === undefined ? undefined : Math.max(0, now - since);
-  const [problem] = [...desired.refusals, ...difference.obstacles].map(({ message }) => message);
+  const [problem] = [...desired.refusals, ...difference.foreignObjects].map(({ message }) => message);
   const isEmpty = order.length === 0 && from.length === 0;
   const settled = isEmpty ? 'nothing to import' : conflicts.length > 0 ? 'in conflict' : 'in sync';
   const known = problem ?? (pending > 0 ? behind(pending, lagMs) : settled);

@@ -23,7 +23,7 @@ async function replace(file: string, text: string): Promise<void> {
 async function follow(found = 'ttl: 1\n'): Promise<
   {
     readonly file: string;
-    readonly told: (string | undefined)[];
+    readonly applied: (string | undefined)[];
     readonly logged: () => string;
     /** Resolves when a matching line was logged. */
     readonly logs: (pattern: RegExp) => Promise<void>;
@@ -35,74 +35,74 @@ async function follow(found = 'ttl: 1\n'): Promise<
   const stream = new PassThrough({ encoding: 'utf8' });
   let logged = '';
   stream.on('data', (text: string) => (logged += text));
-  const told: (string | undefined)[] = [];
+  const applied: (string | undefined)[] = [];
   const read = (text: string): Promise<Settings> => readConfigFile(file, flags, { text });
   const first: Settings = new Map([['ttl', ['1']]]);
-  const followed = followConfigFile({ path: file, first, read, log: pino(stream), everyMs: 5 });
-  followed.changes((settings) => {
+  const reloader = followConfigFile({ path: file, first, read, log: pino(stream), everyMs: 5 });
+  reloader.changes((settings) => {
     const ttl = settings.get('ttl')?.[0];
     if (ttl === '13') throw new Error('13 is refused');
-    told.push(ttl);
+    applied.push(ttl);
   });
   return {
     file,
-    told,
+    applied,
     logged: () => logged,
     async logs(pattern) {
       while (!pattern.test(logged)) await once(stream, 'data');
     },
     async [Symbol.asyncDispose]() {
-      followed[Symbol.dispose]();
+      reloader[Symbol.dispose]();
       await rm(folder, { recursive: true });
     },
   };
 }
 
 test('reports changed settings only', async () => {
-  await using followed = await follow();
+  await using reloader = await follow();
   await delay(2 * settleMs); // nothing must happen
-  assert.deepEqual(followed.told, []);
-  await replace(followed.file, 'ttl: 2\n');
-  await followed.logs(/configuration reloaded/);
-  assert.deepEqual(followed.told, ['2']);
+  assert.deepEqual(reloader.applied, []);
+  await replace(reloader.file, 'ttl: 2\n');
+  await reloader.logs(/configuration reloaded/);
+  assert.deepEqual(reloader.applied, ['2']);
 });
 
 test('reports a change during the start of the part', async () => {
-  await using followed = await follow('ttl: 2\n');
-  await followed.logs(/configuration reloaded/);
-  assert.deepEqual(followed.told, ['2']);
+  await using reloader = await follow('ttl: 2\n');
+  await reloader.logs(/configuration reloaded/);
+  assert.deepEqual(reloader.applied, ['2']);
 });
 
 test('a file with an error changes nothing, and the next valid one applies', async () => {
-  await using followed = await follow();
-  await replace(followed.file, 'tll: 2\n');
-  await followed.logs(/"reason":".*.*unknown key \\"tll\\"/);
-  await replace(followed.file, 'ttl: [\n');
-  await followed.logs(/"reason":".*.*config\.yaml:\d/);
-  await replace(followed.file, 'ttl: 13\n');
-  await followed.logs(/"reason":".*13 is refused/);
-  assert.deepEqual(followed.told, []);
-  await replace(followed.file, 'ttl: 3\n');
-  await followed.logs(/configuration reloaded/);
-  assert.deepEqual(followed.told, ['3']);
+  await using reloader = await follow();
+  await replace(reloader.file, 'tll: 2\n');
+  await reloader.logs(/"reason":".*.*unknown key \\"tll\\"/);
+  await replace(reloader.file, 'ttl: [\n');
+  await reloader.logs(/"reason":".*.*config\.yaml:\d/);
+  await replace(reloader.file, 'ttl: 13\n');
+  await reloader.logs(/"reason":".*13 is refused/);
+  assert.deepEqual(reloader.applied, []);
+  await replace(reloader.file, 'ttl: 3\n');
+  await reloader.logs(/configuration reloaded/);
+  assert.deepEqual(reloader.applied, ['3']);
 });
 
 test('treats a missing file as one that is being replaced, like a mounted ConfigMap', async () => {
-  await using followed = await follow();
-  await rename(followed.file, `${followed.file}.old`);
+  await using reloader = await follow();
+  await rename(reloader.file, `${reloader.file}.old`);
   await delay(2 * settleMs); // nothing must happen
-  assert.equal(followed.logged(), '');
-  await replace(followed.file, 'ttl: 4\n');
-  await followed.logs(/configuration reloaded/);
-  assert.deepEqual(followed.told, ['4']);
+  assert.equal(reloader.logged(), '');
+  await replace(reloader.file, 'ttl: 4\n');
+  await reloader.logs(/configuration reloaded/);
+  assert.deepEqual(reloader.applied, ['4']);
 });
 
 test('reports no changes without a file', () => {
-  using followed = followConfigFile({
+  using reloader = followConfigFile({
     path: undefined,
     first: new Map(),
     read: () => assert.fail('not read'),
     log: pino({ level: 'silent' }),
   });
-  followed.changes(() => assert.fail('not told'));
+  reloader.changes(() => assert.fail('not applied'));
 });

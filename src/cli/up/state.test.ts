@@ -19,15 +19,15 @@ test('state.json contains current problems of parts, and is removed at the end',
       pid: 1,
     });
     const file = join(path, 'state.json');
-    const told = (): readonly string[] | undefined =>
+    const reported = (): readonly string[] | undefined =>
       (JSON.parse(readFileSync(file, 'utf8')) as State).clusters[0]?.parts[0]?.problems;
     {
       await using _ = await publishState(directory, state, 5);
-      assert.deepEqual(told(), []);
+      assert.deepEqual(reported(), []);
       problems = ['the component failed and is restarted: bug'];
-      await until('the problem', () => told()?.length === 1);
+      await until('the problem', () => reported()?.length === 1);
       problems = [];
-      await until('the end of it', () => told()?.length === 0);
+      await until('the end of it', () => reported()?.length === 0);
     }
     assert.ok(!existsSync(file));
   } finally {

@@ -7,7 +7,7 @@ import { Client } from '../client.ts';
 import { Informer } from '../informer.ts';
 import type { Key } from '../key.ts';
 import { keyOf } from '../key.ts';
-import { hastyClock } from './clocks.ts';
+import { fastClock } from './clocks.ts';
 import type { Fault } from './faulty.ts';
 import { FaultyTransport } from './faulty.ts';
 import type { Transport } from '../transport.ts';
@@ -58,7 +58,7 @@ async function holds(source: Source, steps: readonly Step[]): Promise<void> {
     namespace: 'default',
     fieldSelector: 'metadata.name!=kube-root-ca.crt',
     indexes: { value: ({ data = {} }) => Object.values(data) },
-    clock: hastyClock,
+    clock: fastClock,
     random: () => 0.5,
   });
   const replay = replayOf(informer);

@@ -30,12 +30,12 @@ export interface SentWrite {
 }
 
 /** Called before a request is sent; may throw to fail it. */
-export type Disturb = (call: ApiRequest) => void;
+export type InjectFault = (call: ApiRequest) => void;
 
 /** Faults of a replica. */
 export interface ProcessOptions {
   readonly who?: string | undefined;
-  readonly disturb?: Disturb | undefined;
+  readonly injectFault?: InjectFault | undefined;
   /** Kills the replica after this number of writes, before it receives the last response. */
   readonly dieAfterWrites?: number;
 }
@@ -59,10 +59,10 @@ export class TestCluster {
 
   start(
     options: ControllersOptions = {},
-    { who = 'a', disturb, dieAfterWrites = Number.POSITIVE_INFINITY }: ProcessOptions = {},
+    { who = 'a', injectFault, dieAfterWrites = Number.POSITIVE_INFINITY }: ProcessOptions = {},
   ): Process {
     const dead = new AbortController();
-    const transport = this.#watched(this.#transport(), { who, dead, disturb, dieAfterWrites });
+    const transport = this.#watched(this.#transport(), { who, dead, injectFault, dieAfterWrites });
     const metrics = new Registry();
     const context: PartContext = { client: new Client(transport), log: pino({ level: 'silent' }), metrics };
     const part = startControllers(context, options);
@@ -127,11 +127,11 @@ export class TestCluster {
       .toSorted();
   }
 
-  #watched(inner: Transport, { who, dead, disturb, dieAfterWrites }: WatchedOptions): Transport {
+  #watched(inner: Transport, { who, dead, injectFault, dieAfterWrites }: WatchedOptions): Transport {
     let count = 0;
     const send = async (call: ApiRequest): ReturnType<Transport['request']> => {
       dead.signal.throwIfAborted();
-      disturb?.(call);
+      injectFault?.(call);
       const answer = await inner.request({ ...call, signal: withDead(call.signal, dead.signal) });
       const { method, path } = call;
       const isCounted = method !== 'GET' && !/\/(events|leases)(\/|$)/.test(path);

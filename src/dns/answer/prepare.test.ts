@@ -35,7 +35,7 @@ test('RFC 2782: does not compress the target of an SRV, and compresses the owner
   assert.equal(srv?.additional.length, 3);
 });
 
-const asks = [
+const queries = [
   { name: 'other types at an alias', given: `inside.default.${svc}`, want: 'types' },
   { name: 'names below a dynamic name', given: 'default.pod.cluster.local', want: 'descendants' },
   { name: 'missing names of a zone with fallthrough', given: '2.10.in-addr.arpa', want: 'descendants' },
@@ -44,7 +44,7 @@ const asks = [
   { name: 'nothing at an empty non-terminal', given: svc, want: undefined },
 ];
 
-for (const { name, given, want } of asks) {
+for (const { name, given, want } of queries) {
   test(`slow path: ${name}`, () => {
     const all = sampleZones({ onDemand: () => undefined });
     all.put('Namespace/default', [], ['default.pod.cluster.local']);

@@ -34,7 +34,7 @@ export const sliceIndexes = {
 };
 
 /** The cache of a kind that is not watched. */
-export const nothing: Lister<never, 'namespace' | 'owner'> = {
+export const emptyLister: Lister<never, 'namespace' | 'owner'> = {
   get: () => undefined,
   list: () => [],
   by: () => [],

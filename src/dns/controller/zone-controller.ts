@@ -17,7 +17,7 @@ import type { Zones } from '../records/zones.ts';
 import type { ZoneUpdaterOptions } from './zone-updater.ts';
 import { ZoneUpdater } from './zone-updater.ts';
 import type { Caches } from './caches.ts';
-import { byNamespace, nothing, sliceIndexes } from './caches.ts';
+import { byNamespace, emptyLister, sliceIndexes } from './caches.ts';
 import { trimNamespace, trimPod, trimService, trimSliceTo } from './trim.ts';
 
 export interface ZoneControllerOptions extends InformersOptions {
@@ -65,10 +65,10 @@ export class ZoneController {
     this.caches = {
       namespaces,
       services,
-      slices: slices ?? nothing,
-      pods: pods ?? nothing,
-      imports: imports ?? nothing,
-      importedServices: importedServices ?? nothing,
+      slices: slices ?? emptyLister,
+      pods: pods ?? emptyLister,
+      imports: imports ?? emptyLister,
+      importedServices: importedServices ?? emptyLister,
     };
     const updater = new ZoneUpdater(this.caches, { zones, options: records, changed });
     namespaces.subscribe(keyed((name) => updater.namespaceChanged(name)));

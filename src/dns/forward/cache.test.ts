@@ -129,15 +129,15 @@ test('keys include type, class, DO and CD', () => {
 test('refreshes a popular answer in the last tenth of its TTL', async () => {
   const { clock, cache } = given();
   cache.put(key(), found(100));
-  const wants = (): boolean => {
+  const needsRefresh = (): boolean => {
     const result = cache.find(key());
     return result?.state === 'fresh' && result.needsRefresh;
   };
-  assert.deepEqual([wants(), wants(), wants()], [false, false, false]);
+  assert.deepEqual([needsRefresh(), needsRefresh(), needsRefresh()], [false, false, false]);
   await clock.advance(89_000);
-  assert.equal(wants(), false);
+  assert.equal(needsRefresh(), false);
   await clock.advance(1_500);
-  assert.equal(wants(), true);
+  assert.equal(needsRefresh(), true);
   cache.put(key('b.example.org'), found(100));
   await clock.advance(95_000);
   assert.equal(cache.find(key('b.example.org'))?.state, 'fresh');

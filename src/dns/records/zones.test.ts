@@ -84,8 +84,8 @@ describe('Zones', () => {
     const zones = new Zones([{ apex: zone }]);
     const names = ['_http._tcp.web.default.svc.cluster.local', 'web.default.svc.cluster.local'];
     const above = ['_tcp.web.default.svc.cluster.local', 'default.svc.cluster.local', 'svc.cluster.local'];
-    const told = zones.put('Service/default/web', [a(names[1] ?? '', '10.0.0.1'), srv(names[0] ?? '', 80, 'w')]);
-    assert.deepEqual(told.toSorted(), [...names, ...above].toSorted());
+    const reported = zones.put('Service/default/web', [a(names[1] ?? '', '10.0.0.1'), srv(names[0] ?? '', 80, 'w')]);
+    assert.deepEqual(reported.toSorted(), [...names, ...above].toSorted());
     assert.equal(zones.find('_tcp.web.default.svc.cluster.local')?.sets.size, 0);
     assert.deepEqual([...zones.names(zone)].toSorted(), [zone, ...names, ...above].toSorted());
     assert.deepEqual(zones.delete('Service/default/web').toSorted(), [...names, ...above].toSorted());
@@ -271,12 +271,12 @@ describe('Zones after random changes', () => {
         const last = new Map<string, (typeof changes)[number]>();
         let before = picture(grown) as Map<Name, unknown>;
         for (const each of changes) {
-          const told = new Set(grown.put(each.source, each.sets, each.dynamic));
+          const reported = new Set(grown.put(each.source, each.sets, each.dynamic));
           last.set(each.source, each);
           const after = picture(grown) as Map<Name, unknown>;
           for (const name of new Set([...before.keys(), ...after.keys()])) {
-            if (told.has(name)) continue;
-            assert.deepEqual(after.get(name), before.get(name), `${name} changed and was not told`);
+            if (reported.has(name)) continue;
+            assert.deepEqual(after.get(name), before.get(name), `${name} changed and was not reported`);
           }
           before = after;
         }

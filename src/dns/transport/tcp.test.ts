@@ -24,7 +24,7 @@ interface Listening extends AsyncDisposable {
   readonly listener: TcpListener;
   /** Tokens of slow-path queries in order, and a function to reply to them. */
   readonly asked: number[];
-  readonly tell: (token: number, messages: readonly Uint8Array[]) => void;
+  readonly reply: (token: number, messages: readonly Uint8Array[]) => void;
 }
 
 async function listen(limits: TcpLimits = {}): Promise<Listening> {
@@ -44,7 +44,7 @@ async function listen(limits: TcpLimits = {}): Promise<Listening> {
     at: { address, port: listener.port },
     listener,
     asked,
-    tell: (token, messages) => {
+    reply: (token, messages) => {
       for (const [index, message] of messages.entries()) {
         slowPath.replied(packReply({ token, message, isLast: index === messages.length - 1 }));
       }
@@ -88,8 +88,8 @@ test('sends replies as they are ready, and several messages for a transfer', asy
   await until('the queries arrive', () => server.asked.length === 2);
   const [first = 0, second = 0] = server.asked;
   const reply = (id: number): Uint8Array => framed(outside, id).subarray(2);
-  server.tell(second, [reply(2), reply(22)]);
-  server.tell(first, [reply(1)]);
+  server.reply(second, [reply(2), reply(22)]);
+  server.reply(first, [reply(1)]);
   assert.deepEqual([idOf(await client.next()), idOf(await client.next()), idOf(await client.next())], [2, 22, 1]);
 });
 
@@ -99,7 +99,7 @@ test('answers all queries after a half-close, then closes', async () => {
   client.socket.end(Buffer.concat([framed(web, 1), framed(outside, 2)]));
   assert.equal(idOf(await client.next()), 1);
   await until('the queries arrive', () => server.asked.length === 1);
-  server.tell(server.asked[0] ?? 0, [framed(outside, 2).subarray(2)]);
+  server.reply(server.asked[0] ?? 0, [framed(outside, 2).subarray(2)]);
   assert.equal(idOf(await client.next()), 2);
   assert.equal(await client.next(), undefined);
 });
@@ -144,7 +144,7 @@ test('stops reading beyond the limit of outstanding queries', async () => {
   assert.ok(server.asked.length <= 8, `${server.asked.length} asked`);
   for (let at = 0; at < 20; at++) {
     await until('the queries arrive', () => server.asked.length > at);
-    server.tell(server.asked[at] ?? 0, [framed(outside, at).subarray(2)]);
+    server.reply(server.asked[at] ?? 0, [framed(outside, at).subarray(2)]);
     assert.equal(idOf(await client.next()), at);
   }
 });

@@ -201,9 +201,9 @@ test('LB-11 internal by annotation, and listeners by protocol', () => {
 });
 
 test('recommends one Service per protocol only if all protocols are supported', () => {
-  const says = (cloud: string): string | undefined => planned(cloud, 'today', dns).refusal?.message;
-  assert.match(says('gce') ?? '', /: create one Service per protocol/);
-  assert.match(says('oracle') ?? '', /: it supports only TCP, use another kind for the rest/);
+  const refusalOf = (cloud: string): string | undefined => planned(cloud, 'today', dns).refusal?.message;
+  assert.match(refusalOf('gce') ?? '', /: create one Service per protocol/);
+  assert.match(refusalOf('oracle') ?? '', /: it supports only TCP, use another kind for the rest/);
 });
 
 test('refuses a Service over the quota; the refusal is not final', () => {

@@ -6,7 +6,7 @@ import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import { hastyClock, ManualClock, settled } from '../../client/testing/clocks.ts';
+import { fastClock, ManualClock, settled } from '../../client/testing/clocks.ts';
 import { testServer } from '../../server/testing/server.ts';
 import { until } from '../../server/testing/until.ts';
 import { clusterOf } from '../testing/cluster.ts';
@@ -131,7 +131,7 @@ test('updates backends when nodes are added, deleted or excluded, but not for re
   await using server = await testServer();
   const cluster = clusterOf(server);
   const provider = new RecordingProvider();
-  await using running = cluster.run(provider, { clock: hastyClock });
+  await using running = cluster.run(provider, { clock: fastClock });
   await running.ready;
   await cluster.create('80/TCP');
   await until('an address', () => cluster.address());
@@ -213,7 +213,7 @@ test('LB-22 deletes an orphaned load balancer after a RetryError', async () => {
   const provider = new RecordingProvider();
   provider.made.add('uid-of-one-that-went');
   provider.errors.push(new RetryError('a group is still in use', 5000), new RetryError('again', 5000));
-  await using running = clusterOf(server).run(provider, { clock: hastyClock });
+  await using running = clusterOf(server).run(provider, { clock: fastClock });
   await running.ready;
   await until('nothing is left', () => provider.made.size === 0 || undefined);
   assert.deepEqual(provider.calls, ['remove gone', 'remove gone', 'remove gone']);
@@ -245,7 +245,7 @@ test('records the Events of a RetryError', async () => {
   const provider = new RecordingProvider();
   const event = { type: 'Normal', reason: 'LoadBalancerCostChange', message: '+16.43 USD a month' } as const;
   provider.errors.push(new RetryError('it is being set up', 10_000, [event]));
-  await using running = cluster.run(provider, { clock: hastyClock });
+  await using running = cluster.run(provider, { clock: fastClock });
   await running.ready;
   await cluster.create('80/TCP');
   await until('an Event reports it', async () => (await cluster.reasons()).includes('LoadBalancerCostChange'));

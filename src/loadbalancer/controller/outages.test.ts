@@ -47,7 +47,7 @@ test('LB-6 backs off during an outage of an hour, with few Events, and recovers 
   const failures = items.filter(({ reason }) => reason === 'SyncLoadBalancerFailed');
   assert.equal(failures.length, 1, 'one Event, with a count');
   const count = failures[0]?.count ?? 0;
-  assert.ok(count >= 5 && count <= waits.length, `told ${count} times of ${waits.length}`);
+  assert.ok(count >= 5 && count <= waits.length, `reported ${count} times of ${waits.length}`);
 });
 
 test('a Service that is deleted during the creation of its load balancer leaves nothing behind', async () => {

@@ -60,9 +60,9 @@ export class TestCluster {
     this.user = new Client(transport());
   }
 
-  /** Starts the part; `disturb` is called before each request and may throw. */
-  start(options: Partial<LoadBalancerOptions> = {}, disturb?: (call: ApiRequest) => void): RunningPart {
-    const context = { client: this.#client(disturb), log: pino({ level: 'silent' }), metrics: new Registry() };
+  /** Starts the part; `injectFault` is called before each request and may throw. */
+  start(options: Partial<LoadBalancerOptions> = {}, injectFault?: (call: ApiRequest) => void): RunningPart {
+    const context = { client: this.#client(injectFault), log: pino({ level: 'silent' }), metrics: new Registry() };
     return startLoadBalancer(context, { pools: testPools, ...options });
   }
 
@@ -138,11 +138,11 @@ export class TestCluster {
     }
   }
 
-  #client(disturb?: (call: ApiRequest) => void): Client {
+  #client(injectFault?: (call: ApiRequest) => void): Client {
     const inner = this.#transport();
     return new Client({
       request: async (call) => {
-        disturb?.(call);
+        injectFault?.(call);
         const answer = await inner.request(call);
         const isWrite = call.method !== 'GET' && !call.path.includes('/events');
         if (isWrite) this.writes.push(`${answer.status} ${call.method} ${call.path.split('/').slice(-2).join('/')}`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { merge } from '../merge/merge.ts';
 import type { Merged } from '../merge/merged.ts';
-import { nothingThere, settle } from '../project/testing/actual.ts';
+import { emptyMember, settle } from '../project/testing/actual.ts';
 import { project } from '../project/project.ts';
 import type { ClusterExport } from '../record.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
@@ -66,7 +66,7 @@ describe('plan', () => {
   const pool = poolOf(['241.0.0.0/24']);
   const importer = (id: string, rest: Parameters<typeof member>[1] = {}): PlanMember => ({
     facts: member(id, rest),
-    actual: nothingThere,
+    actual: emptyMember,
     vipFor: ({ views }: Merged) => new AddressAllocator(pool).preview('shop/web', views.clusterset?.families ?? []),
   });
   const members = [importer('east'), importer('west'), importer('away', { namespaces: new Set() })];
@@ -93,7 +93,7 @@ describe('plan', () => {
       const planned = plan(web, { before: [], after: [east, west], members: [importer('n', { hasStockProxy })] });
       const { writes } = settle(merge(web, [east, west]), {
         member: member('n', { hasStockProxy }),
-        actual: nothingThere,
+        actual: emptyMember,
         vip,
       });
       const count = (wanted: string): number => writes.filter(({ verb }) => verb === wanted).length;
@@ -102,7 +102,7 @@ describe('plan', () => {
   });
 
   test('plans a conflicting export, which withdraws the supercluster view', () => {
-    const { actual } = settle(merge(web, [east]), { member: member('east'), actual: nothingThere, vip });
+    const { actual } = settle(merge(web, [east]), { member: member('east'), actual: emptyMember, vip });
     const planned = plan(web, {
       before: [east],
       after: withExport([east], { ...added, service: service({ ports: [{ ...http, port: 8080 }] }) }),
@@ -152,7 +152,7 @@ describe('why', () => {
   function settledInput(records: readonly ClusterExport[], rest: Partial<WhyInput> = {}): WhyInput {
     const merged = merge(web, records);
     const from = rest.from ?? north;
-    const { actual, desired } = settle(merged, { member: from, actual: nothingThere, vip });
+    const { actual, desired } = settle(merged, { member: from, actual: emptyMember, vip });
     const dns = { name, addresses: ['241.0.0.7'] };
     return { merged, api: 'clusterset', from, members, desired, actual, leases: healthy, dns, ...rest };
   }
@@ -212,8 +212,8 @@ describe('why', () => {
     {
       name: 'the import is not written yet',
       input: settledInput([east], {
-        actual: nothingThere,
-        desired: project(fresh, { member: north, actual: nothingThere, vip }),
+        actual: emptyMember,
+        desired: project(fresh, { member: north, actual: emptyMember, vip }),
       }),
       broken: 'import',
       messages: /ServiceImport has not been written to north yet/,
@@ -222,7 +222,7 @@ describe('why', () => {
       name: 'MCS-45 no address is free',
       input: (() => {
         const full: VipState = { state: 'exhausted', family: 'IPv4', message: 'all are in use' };
-        const { actual, desired } = settle(fresh, { member: north, actual: nothingThere, vip: full });
+        const { actual, desired } = settle(fresh, { member: north, actual: emptyMember, vip: full });
         return settledInput([east], { actual, desired });
       })(),
       broken: 'address',

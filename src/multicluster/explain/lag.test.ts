@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { triggerTimeAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import { merge } from '../merge/merge.ts';
-import { nothingThere, now, settle } from '../project/testing/actual.ts';
+import { emptyMember, now, settle } from '../project/testing/actual.ts';
 import type { Actual } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { project } from '../project/project.ts';
@@ -29,7 +29,7 @@ function exporting(address: string, changedAt?: string): ClusterExport {
   return record('east', { day: 2, slices: [{ ...slice, metadata: { ...slice.metadata, annotations } }] });
 }
 
-const before = settle(merge(web, [exporting('10.0.0.1')]), { ...target, actual: nothingThere }).actual;
+const before = settle(merge(web, [exporting('10.0.0.1')]), { ...target, actual: emptyMember }).actual;
 const changed = '2026-02-01T10:00:00.25Z';
 
 const cases: readonly { name: string; given: [ClusterExport, Actual]; want: string | undefined }[] = [
@@ -42,14 +42,14 @@ const cases: readonly { name: string; given: [ClusterExport, Actual]; want: stri
   { name: 'an endpoint without a time: unknown', given: [exporting('10.0.0.2'), before], want: undefined },
   {
     name: 'an import: since the export',
-    given: [exporting('10.0.0.1'), nothingThere],
+    given: [exporting('10.0.0.1'), emptyMember],
     want: '2026-01-02T00:00:00.000Z',
   },
   {
     name: 'an import: since the Service if that is newer',
     given: [
       { ...exporting('10.0.0.1'), service: service({}, { creationTimestamp: '2026-01-03T00:00:00Z' }) },
-      nothingThere,
+      emptyMember,
     ],
     want: '2026-01-03T00:00:00.000Z',
   },

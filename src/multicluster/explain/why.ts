@@ -165,8 +165,8 @@ function importStep({ api, from, desired, actual }: WhyInput): Finding {
     const refusal = desired.refusals[0]?.message;
     return refusal === undefined ? unknown('there is nothing to import') : broken(refusal);
   }
-  const obstacles = diff(desired, actual, { now: '' }).obstacles.filter(({ object }) => object === there);
-  if (obstacles[0] !== undefined) return broken(obstacles[0].message);
+  const foreignObjects = diff(desired, actual, { now: '' }).foreignObjects.filter(({ object }) => object === there);
+  if (foreignObjects[0] !== undefined) return broken(foreignObjects[0].message);
   return there === undefined
     ? broken(`${kind} has not been written to ${from.id} yet`)
     : ok(`${kind} is in ${from.id}`);

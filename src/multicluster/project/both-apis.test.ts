@@ -14,7 +14,7 @@ import {
   web,
 } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { nothingThere, settle } from './testing/actual.ts';
+import { emptyMember, settle } from './testing/actual.ts';
 import type { Actual } from './desired.ts';
 
 // Both APIs of the same records, by topic.
@@ -163,7 +163,7 @@ const rows: readonly {
 describe('one merge, two APIs', () => {
   for (const { topic, records, vip = reserved, supercluster, wantSupercluster, clusterset, wantClusterset } of rows) {
     test(topic, () => {
-      const { actual } = settle(merge(web, records), { member: member('north'), actual: nothingThere, vip });
+      const { actual } = settle(merge(web, records), { member: member('north'), actual: emptyMember, vip });
       assert.deepEqual(supercluster(actual), wantSupercluster);
       assert.deepEqual(clusterset(actual), wantClusterset);
     });

@@ -3,18 +3,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { isDeleting } from '../record.ts';
-import type { Obstacle, Write } from './desired.ts';
+import type { ForeignObject, Write } from './desired.ts';
 import { isOurs, managedBy } from './labels.ts';
 
 /** The writes of one kind, separated because additions come before removals. */
 export interface Changes {
   readonly add: readonly Write[];
   readonly remove: readonly Write[];
-  readonly obstacles: readonly Obstacle[];
+  readonly foreignObjects: readonly ForeignObject[];
 }
 
 /** No writes. */
-export const noChanges: Changes = { add: [], remove: [], obstacles: [] };
+export const noChanges: Changes = { add: [], remove: [], foreignObjects: [] };
 
 /** Compares an object whose whole spec belongs to this controller: manual edits are reverted (MCS-108). */
 export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
@@ -26,7 +26,7 @@ export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
     return actual === undefined || !isOurs(actual) ? noChanges : { ...noChanges, remove: removal(kind, actual) };
   }
   if (actual === undefined) return { ...noChanges, add: [{ verb: 'create', kind, object: desired }] };
-  if (!isOurs(actual)) return { ...noChanges, obstacles: [obstacle(kind, actual)] };
+  if (!isOurs(actual)) return { ...noChanges, foreignObjects: [foreignObject(kind, actual)] };
   // An object that is being deleted is created again afterwards.
   if (isDeleting(actual) || (hasMetadata(actual, desired) && isDeepStrictEqual(actual.spec, desired.spec))) {
     return noChanges;
@@ -63,7 +63,7 @@ export function removal(kind: Kind, object: ApiObject): readonly Write[] {
 }
 
 /** Describes an object of another owner with a name that this controller needs. */
-export function obstacle(kind: Kind, object: ApiObject): Obstacle {
+export function foreignObject(kind: Kind, object: ApiObject): ForeignObject {
   const { namespace = '', name = '', labels = {} } = object.metadata;
   const owner = Object.entries(labels).find(([label, value]) => label.endsWith('/managed-by') && value !== managedBy);
   const whose = owner === undefined ? 'was not written by this controller' : `is managed by ${owner[1]}`;

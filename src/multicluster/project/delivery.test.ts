@@ -4,7 +4,7 @@ import { merge } from '../merge/merge.ts';
 import type { MemberFacts } from '../record.ts';
 import { headless, member, record, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { nothingThere, now, settle } from './testing/actual.ts';
+import { emptyMember, now, settle } from './testing/actual.ts';
 import { deliveryOf, holdsNothingOf } from './delivery.ts';
 import type { Actual } from './desired.ts';
 import { diff } from './diff.ts';
@@ -13,7 +13,7 @@ import { project } from './project.ts';
 
 const reserved: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 const merged = merge(web, [record('east')]);
-const settled = settle(merged, { member: member('north'), actual: nothingThere, vip: reserved }).actual;
+const settled = settle(merged, { member: member('north'), actual: emptyMember, vip: reserved }).actual;
 const { serviceImport } = settled;
 assert.ok(serviceImport);
 
@@ -64,7 +64,7 @@ describe('deliveries', () => {
       want: { state: 'refused', hasAddress: true, refusal: 'NameTaken' },
     },
   ];
-  for (const { name, facts = {}, actual = nothingThere, vip = reserved, want } of rows) {
+  for (const { name, facts = {}, actual = emptyMember, vip = reserved, want } of rows) {
     test(name, () => {
       const target = { member: member('north', facts), actual, vip };
       const desired = project(merged, target);
@@ -77,21 +77,21 @@ describe('deliveries', () => {
   test('MCS-122 acknowledges a withdrawn service when none of its objects is left', () => {
     const facts = member('north', { serves: { supercluster: true, clusterset: false } });
     const conflict = merge(web, [record('east'), record('west', { spec: headless })]);
-    const desired = project(conflict, { member: facts, actual: nothingThere, vip: reserved });
-    const { state, hasAddress } = deliveryOf(facts, desired, diff(desired, nothingThere, { now }));
+    const desired = project(conflict, { member: facts, actual: emptyMember, vip: reserved });
+    const { state, hasAddress } = deliveryOf(facts, desired, diff(desired, emptyMember, { now }));
     assert.deepEqual([state, hasAddress], ['acknowledged', true]);
   });
 
   test('MCS-94 needs no address for a headless service', () => {
     const none = merge(web, [record('east', { spec: headless })]);
-    const desired = project(none, { member: member('north'), actual: nothingThere, vip: { state: 'unneeded' } });
-    assert.equal(deliveryOf(member('north'), desired, diff(desired, nothingThere, { now })).hasAddress, true);
+    const desired = project(none, { member: member('north'), actual: emptyMember, vip: { state: 'unneeded' } });
+    assert.equal(deliveryOf(member('north'), desired, diff(desired, emptyMember, { now })).hasAddress, true);
   });
 
   test('MCS-21 withdraws a cluster when neither slices nor imports name it', () => {
     assert.equal(holdsNothingOf('east', settled), false);
     assert.equal(holdsNothingOf('west', settled), true);
     assert.equal(holdsNothingOf('east', { ...settled, slices: [] }), false);
-    assert.equal(holdsNothingOf('east', nothingThere), true);
+    assert.equal(holdsNothingOf('east', emptyMember), true);
   });
 });

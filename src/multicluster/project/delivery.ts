@@ -13,9 +13,9 @@ export function deliveryOf(member: MemberFacts, desired: Desired, difference: Di
   if (refusal?.reason === 'NamespaceAbsent') return skippedIn(cluster, desired.namespace);
   const hasAddress = hasAddressIn(desired);
   if (refusal !== undefined) return { cluster, state: 'refused', hasAddress, refusal };
-  const [obstacle] = difference.obstacles;
-  if (obstacle !== undefined) {
-    const taken = { reason: 'NameTaken', message: `cluster ${cluster}: ${obstacle.message}` } as const;
+  const [foreignObject] = difference.foreignObjects;
+  if (foreignObject !== undefined) {
+    const taken = { reason: 'NameTaken', message: `cluster ${cluster}: ${foreignObject.message}` } as const;
     return { cluster, state: 'refused', hasAddress, refusal: taken };
   }
   const isDone = difference.writes.length === 0 && desired.slices !== 'later';

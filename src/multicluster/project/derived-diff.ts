@@ -4,7 +4,7 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
-import { hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
+import { hasMetadata, noChanges, foreignObject, removal, withMetadata } from './changes.ts';
 import { isOurs } from './labels.ts';
 
 /** The writes from the actual to the desired derived Service. */
@@ -13,7 +13,7 @@ export function diffDerived(desired: Service | undefined, actual: Service | unde
     return actual === undefined || !isOurs(actual) ? noChanges : { ...noChanges, remove: removal(serviceKind, actual) };
   }
   if (actual === undefined) return { ...noChanges, add: [{ verb: 'create', kind: serviceKind, object: desired }] };
-  if (!isOurs(actual)) return { ...noChanges, obstacles: [obstacle(serviceKind, actual)] };
+  if (!isOurs(actual)) return { ...noChanges, foreignObjects: [foreignObject(serviceKind, actual)] };
   if (isDeleting(actual) || (hasMetadata(actual, desired) && isSameSpec(actual, desired))) return noChanges;
   // The first family of a Service is immutable: delete it and create another.
   if (desired.spec.ipFamilies?.[0] !== actual.spec.ipFamilies?.[0]) {

@@ -10,7 +10,7 @@ import type { MirrorCache } from './mirror.ts';
 import type { PlannedCondition } from './conditions.ts';
 import type { VipState } from '../vip/allocator.ts';
 
-/** The objects of one service in a member, including objects of other owners with the same name: see `Obstacle`. */
+/** The objects of one service in a member, including objects of other owners with the same name: see `ForeignObject`. */
 export interface Actual {
   readonly importedService?: ImportedService | undefined;
   readonly serviceImport?: ServiceImport | undefined;
@@ -72,7 +72,7 @@ export interface Refusal {
     | 'KindNotServed'
     /** The cluster does not take part in the set. */
     | 'Rejected'
-    /** An object of another owner has the name: see `Obstacle`. */
+    /** An object of another owner has the name: see `ForeignObject`. */
     | 'NameTaken';
   readonly message: string;
 }
@@ -88,7 +88,7 @@ export type Write =
     };
 
 /** An object of another owner with a name that this controller needs: it is not changed (MCS-71). */
-export interface Obstacle {
+export interface ForeignObject {
   readonly kind: Kind;
   readonly object: ApiObject;
   readonly message: string;
@@ -105,7 +105,7 @@ export interface DiffOptions {
 export interface Difference {
   /** In order: additions first, removals last. */
   readonly writes: readonly Write[];
-  readonly obstacles: readonly Obstacle[];
+  readonly foreignObjects: readonly ForeignObject[];
   /** Further writes depend on the results of these: project again after them. */
   readonly isPartial: boolean;
 }

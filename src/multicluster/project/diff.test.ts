@@ -5,13 +5,13 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, http, member, record, sourceSlice, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { afterWrites, nothingThere, now, settle } from './testing/actual.ts';
+import { afterWrites, emptyMember, now, settle } from './testing/actual.ts';
 import type { Actual, Difference } from './desired.ts';
 import { diff } from './diff.ts';
 import { project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
-const target = { member: member('north'), actual: nothingThere, vip };
+const target = { member: member('north'), actual: emptyMember, vip };
 const both = merge(web, [record('east'), record('west', { day: 2 })]);
 const settled = settle(both, target).actual;
 
@@ -23,7 +23,7 @@ const repair = (actual: Actual, merged = both): Difference =>
 
 describe('writes', () => {
   test('none in the steady state', () => {
-    assert.deepEqual(repair(settled), { writes: [], obstacles: [], isPartial: false });
+    assert.deepEqual(repair(settled), { writes: [], foreignObjects: [], isPartial: false });
   });
 
   test('MCS-67 writes imports before objects that refer to them', () => {
@@ -154,18 +154,21 @@ describe('drift', () => {
   test('reports objects of another implementation and does not adopt them', () => {
     const labels = { 'app.kubernetes.io/managed-by': 'submariner' };
     const foreign = { ...serviceImport, metadata: { ...serviceImport.metadata, labels } };
-    const { writes, obstacles } = repair({ ...settled, serviceImport: foreign });
+    const { writes, foreignObjects } = repair({ ...settled, serviceImport: foreign });
     assert.ok(writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
-    assert.match(obstacles[0]?.message ?? '', /ServiceImport shop\/web is managed by submariner and is left alone/);
+    assert.match(
+      foreignObjects[0]?.message ?? '',
+      /ServiceImport shop\/web is managed by submariner and is left alone/,
+    );
     const gone = repair({ ...settled, serviceImport: foreign }, merge(web, []));
     assert.ok(gone.writes.every(({ kind }) => kind.kind !== 'ServiceImport'));
   });
 
   test('reports a slice of another owner with a needed name', () => {
     const foreign = { ...slice, metadata: { ...slice.metadata, labels: { [managedByLabel]: 'x' } } };
-    const { writes, obstacles } = repair({ ...settled, slices: [foreign, ...others] });
+    const { writes, foreignObjects } = repair({ ...settled, slices: [foreign, ...others] });
     assert.deepEqual(writes, []);
-    assert.equal(obstacles[0]?.object, foreign);
+    assert.equal(foreignObjects[0]?.object, foreign);
   });
 });
 
@@ -250,7 +253,7 @@ describe('a lost cluster', () => {
 test('completes the writes of a controller that stopped between any two', () => {
   const { writes } = settle(both, target);
   for (let made = 0; made <= writes.length; made++) {
-    const actual = afterWrites(nothingThere, writes.slice(0, made));
+    const actual = afterWrites(emptyMember, writes.slice(0, made));
     const after = settle(both, { ...target, actual }).actual;
     assert.deepEqual(
       new Set(after.slices.map(({ metadata }) => metadata.name)),

@@ -8,9 +8,9 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
-import { diffObject, hasMetadata, noChanges, obstacle, removal, withMetadata } from './changes.ts';
+import { diffObject, hasMetadata, noChanges, foreignObject, removal, withMetadata } from './changes.ts';
 import { diffDerived } from './derived-diff.ts';
-import type { Actual, Desired, DiffOptions, Difference, ImportStatus, Obstacle, Write } from './desired.ts';
+import type { Actual, Desired, DiffOptions, Difference, ImportStatus, ForeignObject, Write } from './desired.ts';
 import { isOurSlice } from './labels.ts';
 import { MirrorCache } from './mirror.ts';
 import { withConditions } from './conditions.ts';
@@ -35,7 +35,7 @@ export function diff(desired: Desired, actual: Actual, { now, mirrors = new Mirr
       ...clusterset.remove,
       ...derived.remove,
     ],
-    obstacles: [derived, supercluster, clusterset, slices].flatMap(({ obstacles }) => obstacles),
+    foreignObjects: [derived, supercluster, clusterset, slices].flatMap(({ foreignObjects }) => foreignObjects),
     // The next step needs UIDs, addresses and revisions from the responses.
     isPartial: objects.some(({ verb }) => verb === 'create' || verb === 'update' || verb === 'delete'),
   };
@@ -47,11 +47,11 @@ function diffImport(
   { status, now }: { readonly status: ImportStatus | undefined; readonly now: string },
 ): Changes {
   const changes = diffObject(serviceImportKind, desired, actual);
-  const isSettled = changes.add.length === 0 && changes.obstacles.length === 0;
+  const isSettled = changes.add.length === 0 && changes.foreignObjects.length === 0;
   if (desired === undefined || actual === undefined || status === undefined || !isSettled) return changes;
   const { conditions = [], ...before } = actual.status ?? {};
-  const { conditions: statements = [], ...wanted } = status;
-  const changed = withConditions(statements, conditions, now);
+  const { conditions: planned = [], ...wanted } = status;
+  const changed = withConditions(planned, conditions, now);
   if (isDeleting(actual) || (changed === undefined && isDeepStrictEqual(before, wanted))) return changes;
   const object: ServiceImport = { ...actual, status: { ...wanted, conditions: changed ?? conditions } };
   return { ...changes, add: [{ verb: 'updateStatus', kind: serviceImportKind, object }] };
@@ -66,11 +66,11 @@ function diffSlices(
   const wanted = new Set(desired.map(({ metadata }) => metadata.name));
   const create: Write[] = [];
   const update: Write[] = [];
-  const obstacles: Obstacle[] = [];
+  const foreignObjects: ForeignObject[] = [];
   for (const slice of desired) {
     const before = byName.get(slice.metadata.name);
     if (before === undefined) create.push({ verb: 'create', kind: endpointSliceKind, object: slice });
-    else if (!isOurSlice(before)) obstacles.push(obstacle(endpointSliceKind, before));
+    else if (!isOurSlice(before)) foreignObjects.push(foreignObject(endpointSliceKind, before));
     else if (!isDeleting(before) && !mirrors.isSame(before, slice, () => isSameSlice(before, slice))) {
       const object = { ...slice, metadata: withMetadata(before, slice) };
       update.push({ verb: 'update', kind: endpointSliceKind, object });
@@ -80,7 +80,7 @@ function diffSlices(
     .filter((slice) => isOurSlice(slice) && !wanted.has(slice.metadata.name))
     .filter(({ metadata }) => !untouchedClusters.has(metadata.labels?.[sourceClusterLabel] ?? ''))
     .flatMap((slice) => removal(endpointSliceKind, slice));
-  return { add: [...create, ...update], remove, obstacles };
+  return { add: [...create, ...update], remove, foreignObjects };
 }
 
 const isSameSlice = (actual: EndpointSlice, desired: EndpointSlice): boolean =>

@@ -63,7 +63,7 @@ const invalidConditions = (reason: string, message: string): ExportConditions =>
 });
 
 /** The conditions of the exports of a cluster that leaves the set, where they are not updated any more. */
-export function leftConditions(cluster: string): ExportConditions {
+export function leavingConditions(cluster: string): ExportConditions {
   const reason = 'NotAMember';
   const message = `cluster ${cluster} has left the cluster set: no cluster imports the service from here`;
   const conflict: PlannedCondition = { ...noConflict, message };

@@ -10,7 +10,7 @@ import { rejectedIn, skippedIn } from './delivery.ts';
 import type { Delivery } from './export-conditions.ts';
 import { exportConditions } from './export-conditions.ts';
 import type { Progress } from './exports.ts';
-import { diffExports, diffLeft } from './exports.ts';
+import { diffExports, diffLeavingExports } from './exports.ts';
 import { exportFinalizer } from './labels.ts';
 
 const has = (cluster: string): Delivery => ({ cluster, state: 'acknowledged', hasAddress: true });
@@ -294,7 +294,7 @@ test('exports of a leaving cluster report that, lose the finalizer, and are left
   let west = record('west', { superclusterExport: superclusterExport(held), serviceExport: serviceExport(held) });
   const verbs: string[] = [];
   for (let step = 0; step < 3; step++) {
-    for (const { verb, kind, object } of diffLeft(west, left)) {
+    for (const { verb, kind, object } of diffLeavingExports(west, left)) {
       verbs.push(`${verb} ${kind.group}`);
       west = { ...west, [kind.group === 'multicluster.k8s.io' ? 'superclusterExport' : 'serviceExport']: object };
     }

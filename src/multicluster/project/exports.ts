@@ -8,7 +8,7 @@ import type { ClusterExport } from '../record.ts';
 import { exportsOf, isDeleting } from '../record.ts';
 import type { Write } from './desired.ts';
 import type { Delivery } from './export-conditions.ts';
-import { exportConditions, leftConditions } from './export-conditions.ts';
+import { exportConditions, leavingConditions } from './export-conditions.ts';
 import { exportFinalizer } from './labels.ts';
 import type { ExistingCondition, PlannedCondition } from './conditions.ts';
 import { withConditions } from './conditions.ts';
@@ -93,8 +93,11 @@ function conditionWrites(
  * The next writes to the exports of a cluster that leaves the set: conditions that report it, then the finalizer is removed,
  * which nothing would remove later. Exports without the finalizer are left alone.
  */
-export function diffLeft(record: ClusterExport, { cluster, now }: { cluster: string; now: string }): readonly Write[] {
-  const { supercluster, clusterset } = leftConditions(cluster);
+export function diffLeavingExports(
+  record: ClusterExport,
+  { cluster, now }: { cluster: string; now: string },
+): readonly Write[] {
+  const { supercluster, clusterset } = leavingConditions(cluster);
   return [
     ...releaseWrites(superclusterExportKind, record.superclusterExport, { conditions: supercluster, now }),
     ...releaseWrites(serviceExportKind, record.serviceExport, { conditions: clusterset, now }),

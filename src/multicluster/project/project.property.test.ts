@@ -8,7 +8,7 @@ import type { ClusterExport } from '../record.ts';
 import { anyRecords } from '../testing/arbitrary-records.ts';
 import { member, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { nothingThere, settle } from './testing/actual.ts';
+import { emptyMember, settle } from './testing/actual.ts';
 import type { Target } from './desired.ts';
 import { MirrorCache } from './mirror.ts';
 import { sourceSliceAnnotation } from './labels.ts';
@@ -24,7 +24,7 @@ const anyTarget: fc.Arbitrary<Target> = fc
   .record({ hasStockProxy: fc.boolean(), supercluster: fc.boolean(), clusterset: fc.boolean(), vip })
   .map(({ hasStockProxy, supercluster, clusterset, vip: given }) => ({
     member: member('north', { hasStockProxy, serves: { supercluster, clusterset } }),
-    actual: nothingThere,
+    actual: emptyMember,
     vip: given,
   }));
 

@@ -6,13 +6,13 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { merge } from '../merge/merge.ts';
 import { endpoint, headless, http, member, record, service, sourceSlice, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
-import { nothingThere, settle } from './testing/actual.ts';
+import { emptyMember, settle } from './testing/actual.ts';
 import { derivedName, importNameLabels, managedBy, sliceName } from './labels.ts';
 import { incumbentsIn, project } from './project.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 const unneeded: VipState = { state: 'unneeded' };
-const target = { member: member('north'), actual: nothingThere, vip };
+const target = { member: member('north'), actual: emptyMember, vip };
 const east = record('east');
 const west = record('west', { day: 2 });
 const conflicting = record('west', { day: 2, spec: { ports: [{ ...http, port: 8080 }] } });

@@ -65,8 +65,8 @@ async function settleIn(
 ): Promise<Actual> {
   for (let round = 0; round < 6; round++) {
     const actual = await actualIn(client);
-    const { writes, obstacles } = diff(project(merge(web, records), { ...target, actual }), actual, { now });
-    assert.deepEqual(obstacles, []);
+    const { writes, foreignObjects } = diff(project(merge(web, records), { ...target, actual }), actual, { now });
+    assert.deepEqual(foreignObjects, []);
     if (writes.length === 0) return actual;
     for (const write of writes) await make(client, write);
   }

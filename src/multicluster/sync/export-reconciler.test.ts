@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Vips } from '../member/vips.ts';
 import { exportFinalizer } from '../project/labels.ts';
-import { nothingThere } from '../project/testing/actual.ts';
+import { emptyMember } from '../project/testing/actual.ts';
 import { MemberInMemory, webKey } from '../testing/member.ts';
 import { serviceExport, record, superclusterExport } from '../testing/records.ts';
 import { Reconcilers } from './testing/reconcilers.ts';
@@ -111,7 +111,7 @@ describe('MCS-21 the finalizer of a deleted export', () => {
       'stays while a member that answers has not been read',
       true,
       (west) => {
-        west.objects.set(webKey, nothingThere);
+        west.objects.set(webKey, emptyMember);
         west.isSynced = false;
       },
     ],

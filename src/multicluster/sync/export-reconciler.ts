@@ -11,7 +11,7 @@ import { unreadableReason } from '../member/unreadable.ts';
 import { holdsNothingOf } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Progress } from '../project/exports.ts';
-import { diffExports, diffLeft, isReportedExported } from '../project/exports.ts';
+import { diffExports, diffLeavingExports, isReportedExported } from '../project/exports.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { ClusterExport } from '../record.ts';
 import { exportsOf } from '../record.ts';
@@ -163,7 +163,7 @@ export class ExportReconciler {
     for (let step = 0; step < mostSteps; step++) {
       const record = member.record(key);
       const now = timestamp(this.#options.clock.now());
-      const writes = record === undefined ? [] : diffLeft(record, { cluster: member.id, now });
+      const writes = record === undefined ? [] : diffLeavingExports(record, { cluster: member.id, now });
       if (writes.length === 0) return;
       for (const write of writes) await member.apply(write, signal);
     }

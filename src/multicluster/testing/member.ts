@@ -10,7 +10,7 @@ import type { MemberOptions } from '../member/options.ts';
 import type { Member } from '../member/member.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import { MirrorCache } from '../project/mirror.ts';
-import { afterWrites, nothingThere } from '../project/testing/actual.ts';
+import { afterWrites, emptyMember } from '../project/testing/actual.ts';
 import type { ClusterExport } from '../record.ts';
 import { member as factsOf, web } from './records.ts';
 
@@ -121,7 +121,7 @@ export class MemberInMemory {
   }
 
   actual(key: Key): Actual {
-    return this.objects.get(key) ?? nothingThere;
+    return this.objects.get(key) ?? emptyMember;
   }
 
   slice(): undefined {

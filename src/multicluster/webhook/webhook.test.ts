@@ -3,7 +3,7 @@ import { describe, suite, test } from 'node:test';
 
 import { plan, withExport } from '../explain/plan.ts';
 import type { ExportPlan } from '../explain/plan.ts';
-import { nothingThere } from '../project/testing/actual.ts';
+import { emptyMember } from '../project/testing/actual.ts';
 import type { ClusterExport } from '../record.ts';
 import { http, member, record, service, web } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
@@ -14,7 +14,7 @@ import { createWarnings, dryRunWarnings } from './warnings.ts';
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
 const importer = (id: string, namespaces?: ReadonlySet<string>) => ({
   facts: member(id, namespaces === undefined ? {} : { namespaces }),
-  actual: nothingThere,
+  actual: emptyMember,
   vipFor: () => vip,
 });
 const planned = (added: ClusterExport, before: readonly ClusterExport[] = [], ids = ['east', 'west']): ExportPlan =>

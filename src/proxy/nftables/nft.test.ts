@@ -12,9 +12,9 @@ import type { ProgramLine } from './program.ts';
 // A fake nft that fails on request and records its input.
 const stand = `
 const { appendFileSync } = require('node:fs');
-const [log, says, ...args] = process.argv.slice(2);
+const [log, mode, ...args] = process.argv.slice(2);
 const note = (text) => appendFileSync(log, text + '\\n');
-if (args[0] === '--version') { console.log(says === 'old' ? 'nftables v0.9.8 (E.D.S.)' : 'nftables v1.0.6 (X)'); process.exit(0); }
+if (args[0] === '--version') { console.log(mode === 'old' ? 'nftables v0.9.8 (E.D.S.)' : 'nftables v1.0.6 (X)'); process.exit(0); }
 note('start ' + args.join(' '));
 if (args[0] === '-i') {
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -26,8 +26,8 @@ if (args[0] === '-i') {
 } else {
   let text = '';
   process.stdin.on('data', (data) => (text += data)).on('end', () => {
-    if (says === 'rights') { process.stderr.write('Operation not permitted (you must be root)'); process.exit(1); }
-    if (says === 'unsupported') { process.stderr.write('Error: Could not process rule: Not supported'); process.exit(1); }
+    if (mode === 'rights') { process.stderr.write('Operation not permitted (you must be root)'); process.exit(1); }
+    if (mode === 'unsupported') { process.stderr.write('Error: Could not process rule: Not supported'); process.exit(1); }
     note('loaded ' + text.length);
     process.exit(0);
   });
@@ -40,11 +40,11 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-const program = (log: string, says = 'well'): ProgramLine => [
+const program = (log: string, mode = 'works'): ProgramLine => [
   process.execPath,
   join(folder, 'nft.cjs'),
   join(folder, log),
-  says,
+  mode,
 ];
 const noted = async (log: string): Promise<readonly string[]> =>
   (await readFile(join(folder, log), 'utf8')).trim().split('\n');
@@ -78,34 +78,34 @@ const refusals: readonly {
   readonly name: string;
   readonly given: () => ProgramLine;
   readonly code: NftablesError['code'];
-  readonly says: RegExp;
+  readonly message: RegExp;
 }[] = [
   {
     name: 'missing',
     given: () => ['no-such-nft-program'],
     code: 'nft-missing',
-    says: /no program "no-such-nft-program": install nftables 1\.0\.1 or newer/,
+    message: /no program "no-such-nft-program": install nftables 1\.0\.1 or newer/,
   },
-  { name: 'old', given: () => program('old', 'old'), code: 'nft-old', says: /nftables v0\.9\.8.* too old/ },
+  { name: 'old', given: () => program('old', 'old'), code: 'nft-old', message: /nftables v0\.9\.8.* too old/ },
   {
     name: 'without the rights',
     given: () => program('rights', 'rights'),
     code: 'nft-rights',
-    says: /run as root or with CAP_NET_ADMIN/,
+    message: /run as root or with CAP_NET_ADMIN/,
   },
   {
     name: 'without the program or the kernel module',
     given: () => program('un', 'unsupported'),
     code: 'nft-unsupported',
-    says: /does not support IPv4 rules \(Error: .*Not supported\): use Linux 5\.13/,
+    message: /does not support IPv4 rules \(Error: .*Not supported\): use Linux 5\.13/,
   },
 ];
 
-for (const { name, given, code, says } of refusals) {
+for (const { name, given, code, message } of refusals) {
   test(`reports nftables ${name}, with the fix`, async () => {
     await assert.rejects(probe(given(), ['IPv4', 'IPv6']), (error: NftablesError) => {
       assert.equal(error.code, code);
-      assert.match(error.message, says);
+      assert.match(error.message, message);
       assert.match(error.message, /--proxy-mode/);
       return true;
     });
@@ -113,9 +113,9 @@ for (const { name, given, code, says } of refusals) {
 }
 
 test('changes nothing while it probes nftables', async () => {
-  await probe(program('well'), ['IPv4', 'IPv6']);
+  await probe(program('works'), ['IPv4', 'IPv6']);
   assert.deepEqual(
-    (await noted('well')).filter((line) => line.startsWith('start')),
+    (await noted('works')).filter((line) => line.startsWith('start')),
     ['start -c -f -', 'start -c -f -'],
   );
 });

@@ -11,13 +11,13 @@ import { network } from '../routes/testing/objects.ts';
 import type { Target } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
 import { layerFour } from './elements.ts';
-import type { Fate } from './testing/kernel.ts';
+import type { PacketVerdict } from './testing/kernel.ts';
 import { Kernel } from './testing/kernel.ts';
 import { Ruleset } from './ruleset.ts';
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
-const fateText = (fate: Fate): string =>
-  typeof fate === 'string' ? fate : `${fate.to}${fate.isMasqueraded ? ' masqueraded' : ''}`;
+const verdictText = (verdict: PacketVerdict): string =>
+  typeof verdict === 'string' ? verdict : `${verdict.to}${verdict.isMasqueraded ? ' masqueraded' : ''}`;
 
 /** The verdict of the table for a flow, in one line. */
 function decision(
@@ -29,7 +29,7 @@ function decision(
   const verdict = decide(table, flow, { random: () => random, affinityTarget });
   if (verdict.type !== 'forward') return verdict.type;
   const { target, masquerade } = verdict;
-  return fateText({ to: `${target.address} ${target.port}`, isMasqueraded: masquerade });
+  return verdictText({ to: `${target.address} ${target.port}`, isMasqueraded: masquerade });
 }
 
 /** An address without an owner. */
@@ -91,9 +91,9 @@ class Comparison {
   ignoresForeignPriorities(): void {
     for (const key of this.#kernel.sets.get('alive')?.keys() ?? []) {
       this.#clearAffinity();
-      const fate = this.#pass(0, Number(key.split(' . ').at(-1)));
+      const verdict = this.#pass(0, Number(key.split(' . ').at(-1)));
       this.#clearAffinity();
-      assert.equal(fate, this.#pass(0));
+      assert.equal(verdict, this.#pass(0));
     }
   }
 
@@ -117,7 +117,7 @@ class Comparison {
     const { source, address, protocol, port } = this.#flow;
     this.#kernel.draw = (of) => slot % of;
     const isLocal = this.#kernel.isNode(source);
-    return fateText(
+    return verdictText(
       this.#kernel.pass({
         saddr: source,
         daddr: address,

@@ -11,7 +11,7 @@ import type { Route } from '../routes/route.ts';
 import { RoutingTable } from '../routes/table.ts';
 import type { Element } from './elements.ts';
 import { layerFour } from './elements.ts';
-import type { Fate, Packet } from './testing/kernel.ts';
+import type { PacketVerdict, Packet } from './testing/kernel.ts';
 import { Kernel } from './testing/kernel.ts';
 import type { Transactions } from './ruleset.ts';
 import { Ruleset } from './ruleset.ts';
@@ -54,11 +54,11 @@ function commits(kernel: Kernel, steps: Transactions): readonly Commit[] {
 }
 
 /** The verdict for a packet at every moment of a commit. */
-function* fatesDuring(kernel: Kernel, commit: Commit, packet: Packet): Iterable<Fate> {
+function* verdictsDuring(kernel: Kernel, commit: Commit, packet: Packet): Iterable<PacketVerdict> {
   for (let lookups = 0, isOver = true; isOver; lookups++) {
     const passed = kernel.passDuring(commit, lookups, packet);
     isOver = passed.isOver;
-    yield passed.fate;
+    yield passed.verdict;
   }
 }
 
@@ -82,8 +82,8 @@ test('sends packets during a change to old or new targets only', () => {
         const steps = ruleset.apply({ removed: before, added: after });
         const moments = commits(kernel, [...steps, ruleset.full(network)]);
         for (const { packet, to } of servedThroughout(old, next, family)) {
-          for (const fate of moments.flatMap((moment) => [...fatesDuring(kernel, moment, packet)])) {
-            const name = typeof fate === 'string' ? fate : fate.to;
+          for (const verdict of moments.flatMap((moment) => [...verdictsDuring(kernel, moment, packet)])) {
+            const name = typeof verdict === 'string' ? verdict : verdict.to;
             assert.ok(to.has(name), `${JSON.stringify(packet)} → ${name}`);
           }
         }

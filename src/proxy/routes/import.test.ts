@@ -177,7 +177,7 @@ test('creates no routes for headless imports and imports without an address', ()
   assert.deepEqual(routes({ serviceImport: serviceImport({ type: 'Headless' }) }, [east]), []);
 });
 
-test('tells nodes with the same name in other clusters apart', () => {
+test('distinguishes nodes with the same name in other clusters', () => {
   const local = serviceImport({ internalTrafficPolicy: 'Local' });
   const slices = [
     slice([endpoint('10.2.0.1', { node: 'n1' })], { cluster: 'east' }),

@@ -44,20 +44,20 @@ for (const { engine, skip, open } of engines) {
       assert.equal(await ask(address), 'after the end');
       await using talker = await serve('127.0.0.1', (socket) => {
         socket.end('bye');
-        socket.on('data', (data: Buffer) => heard.push(data));
+        socket.on('data', (data: Buffer) => received.push(data));
         socket.on('end', () => (isOver = true));
       });
-      const heard: Buffer[] = [];
+      const received: Buffer[] = [];
       let isOver = false;
       await running.set(route(address, forward(target(talker))));
       const client = connect({ host: address, port, allowHalfOpen: true });
       client.resume();
       await once(client, 'end');
       client.write('still here');
-      await until('it is heard', () => Buffer.concat(heard).toString() === 'still here');
+      await until('it is received', () => Buffer.concat(received).toString() === 'still here');
       assert.equal(isOver, false);
       client.end();
-      await until('the end is heard', () => isOver);
+      await until('the end is received', () => isOver);
     });
 
     test('passes a reset on', async () => {
@@ -121,7 +121,7 @@ for (const { engine, skip, open } of engines) {
       await using pod = await serve('127.0.0.1', (socket) =>
         socket.once('data', (header: Buffer) => socket.end(header)),
       );
-      const hear = async (from: string): Promise<readonly [number, Buffer]> => {
+      const receive = async (from: string): Promise<readonly [number, Buffer]> => {
         const socket = connect({ host: address, port, localAddress: from });
         const [header] = (await once(socket, 'data')) as [Buffer];
         const own = socket.localPort ?? 0;
@@ -129,10 +129,10 @@ for (const { engine, skip, open } of engines) {
         return [own, header];
       };
       await running.set(route(address, forward(target(pod)), { proxyProtocol: 'v1' }));
-      const [own, line] = await hear('127.5.0.1');
+      const [own, line] = await receive('127.5.0.1');
       assert.equal(line.toString(), `PROXY TCP4 127.5.0.1 ${address} ${own} ${port}\r\n`);
       await running.set(route(address, forward(target(pod)), { proxyProtocol: 'v2' }));
-      const [, bytes] = await hear('127.5.0.1');
+      const [, bytes] = await receive('127.5.0.1');
       assert.equal(bytes.length, 28);
       assert.deepEqual([...bytes.subarray(16, 20)], [127, 5, 0, 1]);
       await using echo = await named('127.0.0.1', 'a');
@@ -176,13 +176,13 @@ for (const { engine, skip, open } of engines) {
       const from = '127.5.0.1';
       await running.set(route(address, forward(target(pod)), { sources: ['127.5.0.0/16'] }));
       const client = connect({ host: address, port, localAddress: from });
-      const heard: string[] = [];
-      client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
-      await until('it is connected', () => heard.join('') === 'a\n');
+      const received: string[] = [];
+      client.setEncoding('utf8').on('data', (text: string) => received.push(text));
+      await until('it is connected', () => received.join('') === 'a\n');
       await running.set(route(address, forward(target(pod)), { sources: ['127.6.0.0/16'] }));
       assert.match(await ask(address, { from, ...unheard }), silence);
       client.write('still here');
-      await until('it goes on', () => heard.join('') === 'a\nstill here');
+      await until('it goes on', () => received.join('') === 'a\nstill here');
       client.destroy();
     });
 
@@ -193,16 +193,16 @@ for (const { engine, skip, open } of engines) {
       const address = vip();
       await running.set(route(address, forward(target(a))));
       const client = connect({ host: address, port });
-      const heard: string[] = [];
-      client.setEncoding('utf8').on('data', (text: string) => heard.push(text));
-      await until('it is connected', () => heard.join('') === 'a\n');
+      const received: string[] = [];
+      client.setEncoding('utf8').on('data', (text: string) => received.push(text));
+      await until('it is connected', () => received.join('') === 'a\n');
       await running.set(route(address, forward(target(b))));
       assert.equal(await ask(address), 'b\nhi');
       client.write('one ');
-      await until('it goes on', () => heard.join('') === 'a\none ');
+      await until('it goes on', () => received.join('') === 'a\none ');
       await running.set();
       client.write('two');
-      await until('it still goes on', () => heard.join('') === 'a\none two');
+      await until('it still goes on', () => received.join('') === 'a\none two');
       client.destroy();
     });
 

@@ -3,23 +3,23 @@ import { suite, test } from 'node:test';
 
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
-import { cacheOf, changeOf, entryOf, generous, recorder } from './testing/cache.ts';
+import { cacheOf, changeOf, entryOf, ampleLimits, recorder } from './testing/cache.ts';
 import { registryPrefix } from './layout.ts';
 import { ResourceCache } from './resource-cache.ts';
 
 test('keys contain the group, the namespace and the name', () => {
   assert.equal(registryPrefix(namespaceKind), '/registry/namespaces/');
   assert.equal(registryPrefix(endpointSliceKind), '/registry/discovery.k8s.io/endpointslices/');
-  const slices = new ResourceCache(endpointSliceKind, 0, generous);
+  const slices = new ResourceCache(endpointSliceKind, 0, ampleLimits);
   assert.equal(slices.key('shop', 'a'), '/registry/discovery.k8s.io/endpointslices/shop/a');
   assert.equal(slices.scope('shop'), '/registry/discovery.k8s.io/endpointslices/shop/');
   assert.equal(slices.scope(''), slices.prefix);
-  const namespaces = new ResourceCache(namespaceKind, 0, generous);
+  const namespaces = new ResourceCache(namespaceKind, 0, ampleLimits);
   assert.equal(namespaces.key('', 'shop'), '/registry/namespaces/shop');
 });
 
 suite('the only key that a namespace and a name can select', () => {
-  const [inNamespaces, inCluster] = [cacheOf(), new ResourceCache(namespaceKind, 0, generous)];
+  const [inNamespaces, inCluster] = [cacheOf(), new ResourceCache(namespaceKind, 0, ampleLimits)];
   const table: readonly [ResourceCache, namespace: string, name: string | undefined, want: string | undefined][] = [
     [inNamespaces, 'shop', 'a', '/registry/configmaps/shop/a'],
     [inNamespaces, '', 'a', undefined],

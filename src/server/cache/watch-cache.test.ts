@@ -27,11 +27,11 @@ test('loads the state, follows changes and ignores keys of other resources', asy
   const watchCache = await open(store);
   const cache = watchCache.of(configMapKind);
   assert.deepEqual([cache.size, watchCache.revision], [1, store.revision]);
-  const heard = recorder(cache, cache.prefix);
-  cache.watchers.add(heard);
+  const received = recorder(cache, cache.prefix);
+  cache.watchers.add(received);
   const revision = await put(store, 'shop/new');
   await store.commit([{ key: '/registry/unknown/x', value: '{}' }]);
-  assert.deepEqual(heard.log, [`new shop/new@${revision}`]);
+  assert.deepEqual(received.log, [`new shop/new@${revision}`]);
   assert.equal(watchCache.revision, revision + 1);
   watchCache.close();
   await put(store, 'shop/late');

@@ -17,7 +17,7 @@ const write = async (server: TestServer, name: string, labels: object = {}, data
   return written.metadata.resourceVersion;
 };
 
-const told = ({ events }: TestWatch): string[] =>
+const eventsOf = ({ events }: TestWatch): string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}@${object.metadata.resourceVersion}`);
 
 suite('the start of a watch', () => {
@@ -29,7 +29,7 @@ suite('the start of a watch', () => {
       await watch.take(2);
       const c = await write(server, 'c');
       await watch.take(3);
-      assert.deepEqual(told(watch), [`ADDED a@${a}`, `ADDED b@${b}`, `ADDED c@${c}`], query);
+      assert.deepEqual(eventsOf(watch), [`ADDED a@${a}`, `ADDED b@${b}`, `ADDED c@${c}`], query);
       watch.close();
     }
   });
@@ -41,7 +41,7 @@ suite('the start of a watch', () => {
     const changed = await write(server, 'a', {}, { k: 'v' });
     const watch = await server.watch(`${maps}?watch=1&resourceVersion=${a}`);
     await watch.take(2);
-    assert.deepEqual(told(watch), [`ADDED b@${b}`, `MODIFIED a@${changed}`]);
+    assert.deepEqual(eventsOf(watch), [`ADDED b@${b}`, `MODIFIED a@${changed}`]);
     watch.close();
   });
 
@@ -51,7 +51,7 @@ suite('the start of a watch', () => {
     await write(server, 'before');
     const after = await write(server, 'after');
     await watch.take(1);
-    assert.deepEqual(told(watch), [`ADDED after@${after}`]);
+    assert.deepEqual(eventsOf(watch), [`ADDED after@${after}`]);
     watch.close();
   });
 
@@ -61,7 +61,7 @@ suite('the start of a watch', () => {
     const watch = await server.watch(`${maps}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`);
     const b = await write(server, 'b');
     await watch.take(1);
-    assert.deepEqual(told(watch), [`ADDED b@${b}`]);
+    assert.deepEqual(eventsOf(watch), [`ADDED b@${b}`]);
     watch.close();
   });
 
@@ -77,7 +77,7 @@ suite('the start of a watch', () => {
       await watch.take(1);
       await write(server, 'a', {}, { url });
       await server.ask('DELETE', `${maps}/a`);
-      assert.deepEqual(told(watch), [`ADDED b@${b}`], url);
+      assert.deepEqual(eventsOf(watch), [`ADDED b@${b}`], url);
       watch.close();
     }
   });
@@ -95,7 +95,7 @@ test('a selector maps changes to ADDED, MODIFIED and DELETED', async () => {
   await server.ask('DELETE', `${maps}/a`);
   const events = await watch.take(5);
   const gone = String(server.context.watchCache.revision);
-  assert.deepEqual(told(watch), [
+  assert.deepEqual(eventsOf(watch), [
     `ADDED a@${added}`,
     `MODIFIED a@${modified}`,
     `DELETED a@${deleted}`,
@@ -140,7 +140,7 @@ suite('bookmarks', () => {
 
   test('are sent on request, with the revision of the watch', async () => {
     await using server = await testServer();
-    const [asks, silent] = [
+    const [bookmarked, silent] = [
       await server.watch(
         `${maps}?watch=1&allowWatchBookmarks=true&resourceVersion=${server.context.watchCache.revision}`,
       ),
@@ -149,12 +149,12 @@ suite('bookmarks', () => {
     const { watchCache } = server.context;
     for (const { watchers } of watchCache.caches) for (const watcher of watchers) watcher.progress(watchCache.revision);
     await write(server, 'a');
-    await Promise.all([asks.take(2), silent.take(1)]);
+    await Promise.all([bookmarked.take(2), silent.take(1)]);
     assert.deepEqual(
-      asks.events.map(({ type }) => type),
+      bookmarked.events.map(({ type }) => type),
       ['BOOKMARK', 'ADDED'],
     );
-    assert.deepEqual(asks.events[0]?.object, {
+    assert.deepEqual(bookmarked.events[0]?.object, {
       kind: 'ConfigMap',
       apiVersion: 'v1',
       metadata: { resourceVersion: String(watchCache.revision - 1) },
@@ -163,7 +163,7 @@ suite('bookmarks', () => {
       silent.events.map(({ type }) => type),
       ['ADDED'],
     );
-    asks.close();
+    bookmarked.close();
     silent.close();
   });
 
@@ -179,7 +179,7 @@ suite('bookmarks', () => {
       assert.equal(watch.events.length, 0);
       mock.timers.tick(1);
       await new Promise((resolve) => setImmediate(resolve));
-      assert.deepEqual(told(watch), [`BOOKMARK @${start}`]);
+      assert.deepEqual(eventsOf(watch), [`BOOKMARK @${start}`]);
       assert.equal(watch.ended, false);
       mock.timers.tick(2000);
       assert.equal(watch.ended, true);
@@ -285,7 +285,7 @@ test('resumes on a resource without changes, however many other resources have',
   const b = await write(server, 'b');
   for (const watch of [idle, resumed]) {
     await watch.take(1);
-    assert.deepEqual(told(watch), [`ADDED b@${b}`]);
+    assert.deepEqual(eventsOf(watch), [`ADDED b@${b}`]);
     watch.close();
   }
 });
@@ -321,9 +321,9 @@ test('all watches of a burst receive the same order', async () => {
   );
   await Promise.all(Array.from({ length: 30 }, (_, index) => write(server, `n${index}`)));
   await until('all watches have all events', () => watches.every(({ events }) => events.length >= 30));
-  const [first] = watches.map(told);
+  const [first] = watches.map(eventsOf);
   for (const watch of watches) {
-    assert.deepEqual(told(watch), first);
+    assert.deepEqual(eventsOf(watch), first);
     watch.close();
   }
   const revisions = watches[0]?.events.map(({ object }) => Number(object.metadata.resourceVersion)) ?? [];

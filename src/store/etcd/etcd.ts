@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setTimeout } from '../../machine/timers.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { StoreLimits } from '../limits.ts';
-import { defaultMaxValueBytes, effectiveQuota, pastShare } from '../limits.ts';
+import { defaultMaxValueBytes, effectiveQuota, historyShare } from '../limits.ts';
 import type { Commit, Entry, Range, RangeOptions, Store, StoreStatus, WatchObserver, Write } from '../store.ts';
 import { changesOf, checkQuota, checkSizes, checkWrites, rangeOf } from '../writes.ts';
 import type { EtcdAddress } from './client.ts';
@@ -310,7 +310,7 @@ class EtcdStore implements Store {
 
   #trim(): void {
     const { history } = this.#mirror;
-    const allowed = this.#quotaBytes * pastShare;
+    const allowed = this.#quotaBytes * historyShare;
     if (history.pastBytes > allowed) history.compact(history.revisionKeeping(allowed / 2));
   }
 

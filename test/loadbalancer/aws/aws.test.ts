@@ -126,12 +126,12 @@ describe('load balancers of AWS', () => {
   });
 
   test('retries after a failure of AWS, and reports it on the Service', async () => {
-    peer.standIn.disturb = (action) =>
+    peer.standIn.injectFault = (action) =>
       action === 'ModifyListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
     await patch({ ports: web.spec.ports });
     const event = /Error syncing load balancer: failed to ensure load balancer: ModifyListener \S+: AccessDenied/;
     await eventually('the Event is recorded', async () => event.test(await k(['get', 'events'])));
-    peer.standIn.disturb = () => undefined;
+    peer.standIn.injectFault = () => undefined;
     await leadsTo(made('i-0b i-0c'));
   });
 

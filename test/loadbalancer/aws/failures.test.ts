@@ -48,14 +48,14 @@ async function failingEach(failure: Failure, round: (peer: StandInPeer, fail: Fa
     await using peer = await standInPeer();
     await round(peer, async (work) => {
       let writes = 0;
-      peer.standIn.disturb = (action) => {
+      peer.standIn.injectFault = (action) => {
         writes += action.startsWith('Describe') ? 0 : 1;
         return writes === number && !action.startsWith('Describe') ? failure : undefined;
       };
       const outcome = await work().catch((error: unknown) => error);
       hasFailed = writes >= number;
       if (!hasFailed && outcome instanceof Error && !(outcome instanceof RetryError)) throw outcome;
-      peer.standIn.disturb = () => undefined;
+      peer.standIn.injectFault = () => undefined;
     });
     if (!hasFailed) return number - 1;
   }
@@ -125,7 +125,7 @@ test('retries a throttled request after the requested delay or five seconds', as
   ];
   for (const [failure, afterMs] of asks) {
     await using peer = await standInPeer();
-    peer.standIn.disturb = () => failure;
+    peer.standIn.injectFault = () => failure;
     const message = /^AWS throttles requests: /;
     await assert.rejects(providerAt(peer).ensure(before, backendsOf(peer), signal), {
       code: 'RETRY',
@@ -192,7 +192,7 @@ test('keeps a load balancer with deletion protection complete', async () => {
 
 test('an error of AWS names the call', async () => {
   await using peer = await standInPeer();
-  peer.standIn.disturb = (action) =>
+  peer.standIn.injectFault = (action) =>
     action === 'CreateListener' ? { isDone: false, error: { status: 403, code: 'AccessDenied' } } : undefined;
   await assert.rejects(
     providerAt(peer).ensure(before, backendsOf(peer), signal),

@@ -122,14 +122,14 @@ test('drops the status of a new export', () => {
 });
 
 test('warns about an unknown loss policy when it is set, and not again', () => {
-  const wishing = (wish: string): ApiObject => ({
-    metadata: { name: 'cart', namespace: 'shop', annotations: { 'fairlead.dev/on-source-loss': wish } },
+  const withPolicy = (policy: string): ApiObject => ({
+    metadata: { name: 'cart', namespace: 'shop', annotations: { 'fairlead.dev/on-source-loss': policy } },
   });
-  assert.deepEqual(exportWarnings(wishing('Keep'), undefined), []);
-  const told = ['annotation fairlead.dev/on-source-loss: "keep" has no effect: expected Remove, Demote, Keep'];
-  assert.deepEqual(exportWarnings(wishing('keep'), undefined), told);
-  assert.deepEqual(exportWarnings(wishing('keep'), wishing('Keep')), told);
-  assert.deepEqual(exportWarnings(wishing('keep'), wishing('keep')), []);
+  assert.deepEqual(exportWarnings(withPolicy('Keep'), undefined), []);
+  const warnings = ['annotation fairlead.dev/on-source-loss: "keep" has no effect: expected Remove, Demote, Keep'];
+  assert.deepEqual(exportWarnings(withPolicy('keep'), undefined), warnings);
+  assert.deepEqual(exportWarnings(withPolicy('keep'), withPolicy('Keep')), warnings);
+  assert.deepEqual(exportWarnings(withPolicy('keep'), withPolicy('keep')), []);
 });
 
 test('custom resources keep zero values', () => {

@@ -90,9 +90,9 @@ test('warns about nodes that are not instances and about unsupported annotations
   const cloud = networkLoadBalancers({ settings: settingsOf(service), balancer: undefined });
   const stray = { ...nodeAt('i-0a'), metadata: { name: 'stray' }, spec: { providerID: 'kind://docker/kind/stray' } };
   const { events } = plan(cloud, { service, nodes: [stray], era: 'today', product: nlbProduct, isMixingAllowed: true });
-  const told = events.map(({ message }) => message).join('\n');
-  assert.match(told, /annotation \S+-access-log-enabled is not supported/);
-  assert.match(told, /node stray receives no traffic: its spec\.providerID is not an EC2 instance/);
+  const messages = events.map(({ message }) => message).join('\n');
+  assert.match(messages, /annotation \S+-access-log-enabled is not supported/);
+  assert.match(messages, /node stray receives no traffic: its spec\.providerID is not an EC2 instance/);
 });
 
 test('names have at most 32 valid characters and are stable', () => {

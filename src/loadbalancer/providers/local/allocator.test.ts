@@ -11,14 +11,14 @@ import { allocationAnnotations, allocationRequestOf } from './allocation-request
 const pools = [parsePool('small=192.0.2.1-192.0.2.2,2001:db8::1', true), parsePool('special=198.51.100.7', false)];
 
 /** The request of a Service. */
-const wishes = (name: string, ports = '80/TCP', changes: Partial<AllocationRequest> = {}): AllocationRequest => ({
+const requestOf = (name: string, ports = '80/TCP', changes: Partial<AllocationRequest> = {}): AllocationRequest => ({
   ...allocationRequestOf(serviceWith(ports, { name })),
   ...changes,
 });
 
 /** The addresses or the fault. */
-const given = (allocator: Allocator, wish: AllocationRequest): string => {
-  const result = allocator.allocate(wish);
+const given = (allocator: Allocator, request: AllocationRequest): string => {
+  const result = allocator.allocate(request);
   return 'code' in result ? `${result.code.slice('fairlead.dev/'.length)}: ${result.message}` : result.join(' ');
 };
 
@@ -40,24 +40,24 @@ test('parses ranges: two addresses, a CIDR or one address', () => {
 
 test('allocates addresses of automatic pools until none is free, and keeps them', () => {
   const allocator = new Allocator(pools);
-  assert.equal(given(allocator, wishes('a')), '192.0.2.1');
-  assert.equal(given(allocator, wishes('b')), '192.0.2.2');
-  assert.equal(given(allocator, wishes('a', '81/UDP')), '192.0.2.1', 'what one has, one keeps');
-  assert.match(given(allocator, wishes('c')), /^NoFreeAddress: all IPv4 addresses of any automatic pool are in use/);
+  assert.equal(given(allocator, requestOf('a')), '192.0.2.1');
+  assert.equal(given(allocator, requestOf('b')), '192.0.2.2');
+  assert.equal(given(allocator, requestOf('a', '81/UDP')), '192.0.2.1', 'keeps its address');
+  assert.match(given(allocator, requestOf('c')), /^NoFreeAddress: all IPv4 addresses of any automatic pool are in use/);
   allocator.release('default/a');
-  assert.equal(given(allocator, wishes('c')), '192.0.2.1');
+  assert.equal(given(allocator, requestOf('c')), '192.0.2.1');
 });
 
 test('allocates requested addresses and pools, one address per family', () => {
   const allocator = new Allocator(pools);
-  assert.equal(given(allocator, wishes('a', '80/TCP', { pool: 'special' })), '198.51.100.7');
-  assert.equal(given(allocator, wishes('b', '80/TCP', { addresses: ['192.0.2.2'] })), '192.0.2.2');
-  assert.equal(given(allocator, wishes('c', '80/TCP', { families: ['IPv6', 'IPv4'] })), '2001:db8::1 192.0.2.1');
+  assert.equal(given(allocator, requestOf('a', '80/TCP', { pool: 'special' })), '198.51.100.7');
+  assert.equal(given(allocator, requestOf('b', '80/TCP', { addresses: ['192.0.2.2'] })), '192.0.2.2');
+  assert.equal(given(allocator, requestOf('c', '80/TCP', { families: ['IPv6', 'IPv4'] })), '2001:db8::1 192.0.2.1');
   assert.equal(
-    given(new Allocator([]), wishes('x')),
+    given(new Allocator([]), requestOf('x')),
     'NoFreeAddress: there are no IPv4 addresses in any automatic pool: add some, or request another pool',
   );
-  const prefers = wishes('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
+  const prefers = requestOf('p', '80/TCP', { families: ['IPv4', 'IPv6'], isSecondOptional: true });
   assert.equal(given(new Allocator([parsePool('four=192.0.2.9', true)]), prefers), '192.0.2.9');
   const refused: readonly (readonly [Partial<AllocationRequest>, RegExp])[] = [
     [
@@ -71,63 +71,63 @@ test('allocates requested addresses and pools, one address per family', () => {
     [{ pool: 'none' }, /^NoFreeAddress: there is no pool "none": expected small or special$/],
     [{ families: ['IPv6'] }, /^NoFreeAddress: all IPv6 addresses/],
   ];
-  for (const [changes, want] of refused) assert.match(given(allocator, wishes('d', '80/TCP', changes)), want);
+  for (const [changes, want] of refused) assert.match(given(allocator, requestOf('d', '80/TCP', changes)), want);
   assert.deepEqual(allocator.addressesOf('default/d'), []);
 });
 
 const sharing: readonly (readonly [what: string, one: AllocationRequest, other: AllocationRequest, want: RegExp])[] = [
   [
     'TCP and UDP of one number, by a key',
-    wishes('a', '53/TCP', { sharingKey: 'dns' }),
-    wishes('b', '53/UDP', { sharingKey: 'dns' }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns' }),
+    requestOf('b', '53/UDP', { sharingKey: 'dns' }),
     /^192\.0\.2\.1$/,
   ],
   [
     'Services of two namespaces, by a key',
-    wishes('a', '53/TCP', { sharingKey: 'dns' }),
-    wishes('b', '53/UDP', { sharingKey: 'dns', key: 'other/b' }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns' }),
+    requestOf('b', '53/UDP', { sharingKey: 'dns', key: 'other/b' }),
     /^192\.0\.2\.1$/,
   ],
   [
     'Local with the same Pods',
-    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
-    wishes('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    requestOf('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=a' }),
     /^192\.0\.2\.1$/,
   ],
   [
     'Local beside Cluster',
-    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
-    wishes('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    requestOf('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
     /externalTrafficPolicy Local/,
   ],
   [
     'one port twice',
-    wishes('a', '53/TCP', { sharingKey: 'dns' }),
-    wishes('b', '53/TCP 53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns' }),
+    requestOf('b', '53/TCP 53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
     /Service default\/a: port 53\/TCP is taken$/,
   ],
   [
     'another key',
-    wishes('a', '53/TCP', { sharingKey: 'dns' }),
-    wishes('b', '53/UDP', { sharingKey: 'x', addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns' }),
+    requestOf('b', '53/UDP', { sharingKey: 'x', addresses: ['192.0.2.1'] }),
     /its sharing key is "dns", not "x"$/,
   ],
   [
     'no key here',
-    wishes('a', '53/TCP', { sharingKey: 'dns' }),
-    wishes('b', '53/UDP', { addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns' }),
+    requestOf('b', '53/UDP', { addresses: ['192.0.2.1'] }),
     /this Service has no sharing key$/,
   ],
   [
     'no key there',
-    wishes('a', '53/TCP'),
-    wishes('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP'),
+    requestOf('b', '53/UDP', { sharingKey: 'dns', addresses: ['192.0.2.1'] }),
     /that Service has no sharing key$/,
   ],
   [
     'Local with other Pods',
-    wishes('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
-    wishes('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=b', addresses: ['192.0.2.1'] }),
+    requestOf('a', '53/TCP', { sharingKey: 'dns', backendKey: 'app=a' }),
+    requestOf('b', '53/UDP', { sharingKey: 'dns', backendKey: 'app=b', addresses: ['192.0.2.1'] }),
     /externalTrafficPolicy Local/,
   ],
 ];
@@ -150,8 +150,8 @@ test('a refusal names the Service that uses the address only within its namespac
   for (const own of [secret, { ...secret, sharingKey: '' }]) {
     for (const changes of tenant) {
       const allocator = new Allocator(pools);
-      assert.equal(given(allocator, wishes('a', '80/TCP', own)), '192.0.2.1');
-      const refused = given(allocator, wishes('b', '80/TCP', { ...changes, addresses: ['192.0.2.1'] }));
+      assert.equal(given(allocator, requestOf('a', '80/TCP', own)), '192.0.2.1');
+      const refused = given(allocator, requestOf('b', '80/TCP', { ...changes, addresses: ['192.0.2.1'] }));
       assert.match(refused, /^AddressInUse: address 192\.0\.2\.1 is in use by another Service: /);
       const others = refused.replaceAll(`"${changes.sharingKey ?? ''}"`, '');
       assert.doesNotMatch(others, /hidden|secret/);
@@ -176,14 +176,14 @@ test('reads requests from our annotations, those of MetalLB, and the field', () 
 
 test('LB-24 never allocates a port of an address twice, and can rebuild its state', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
-  const wish = fc.record({
+  const request = fc.record({
     name,
     ports: fc.uniqueArray(fc.constantFrom('53/TCP', '53/UDP', '80/TCP'), { minLength: 1 }),
     sharingKey: fc.constantFrom('', 'x', 'y'),
     pool: fc.constantFrom('', 'special'),
     addresses: fc.constantFrom([], ['192.0.2.1'], ['192.0.2.2']),
   });
-  const step = fc.oneof(wish, name);
+  const step = fc.oneof(request, name);
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let allocator = new Allocator(pools);
@@ -194,7 +194,7 @@ test('LB-24 never allocates a port of an address twice, and can rebuild its stat
           now.delete(each);
           continue;
         }
-        const wanted = wishes(each.name, each.ports.join(' '), {
+        const wanted = requestOf(each.name, each.ports.join(' '), {
           sharingKey: each.sharingKey,
           pool: each.pool,
           addresses: each.addresses,

@@ -112,7 +112,7 @@ function holds({ service, balancer }: Snapshot, planned: Plan, { name, before }:
   const served = (entry?.ports ?? []).filter(({ error }) => error === undefined);
   const ready = (entry?.portStatuses ?? []).filter((port) => port.ready === true);
   const textOf = ({ port, protocol }: { port?: number; protocol?: string }): string => `${port}/${protocol}`;
-  assert.deepEqual(ready.map(textOf), served.map(textOf), `${name}: both shapes say the same`);
+  assert.deepEqual(ready.map(textOf), served.map(textOf), `${name}: both forms have the same ports`);
   assert.equal(entry?.ip, balancer?.spec.address, `${name}: an address is that of a load balancer`);
   if (planned.refusal === undefined) {
     assert.deepEqual([...openIn(balancer)].toSorted(), served.map(textOf).toSorted(), `${name}: these are open`);
@@ -224,7 +224,7 @@ for (const { cloud, product, around } of rows) {
       const { name } = subject;
       const planned = planFor((await sightOf(cluster, name)).service, subject, { cloud, product, isGateOn });
       plans.set(name, planned);
-      await until(`${name} is told`, async () => isReported(await sightOf(cluster, name), planned));
+      await until(`${name} is reported`, async () => isReported(await sightOf(cluster, name), planned));
       holds(await sightOf(cluster, name), planned, subject);
       const problem = planned.refusal ?? planned.shortfall;
       if (problem === undefined || failures > 0) continue; // Events of an object with many failures are rate limited

@@ -9,7 +9,7 @@ import type { Actual, Desired, Difference, Target, Write } from '../desired.ts';
 import { diff } from '../diff.ts';
 import { project } from '../project.ts';
 
-export const nothingThere: Actual = { slices: [] };
+export const emptyMember: Actual = { slices: [] };
 
 export const now = '2026-03-01T00:00:00Z';
 

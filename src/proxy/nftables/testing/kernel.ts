@@ -25,7 +25,7 @@ interface PacketState extends Packet {
 }
 
 /** The verdict. */
-export type Fate = 'reject' | 'drop' | 'pass' | { readonly to: string; readonly isMasqueraded: boolean };
+export type PacketVerdict = 'reject' | 'drop' | 'pass' | { readonly to: string; readonly isMasqueraded: boolean };
 
 type Verdict = 'accept' | 'drop' | 'reject' | 'return' | { readonly goto: string } | { readonly jump: string };
 
@@ -66,13 +66,17 @@ export class Kernel {
    * Evaluates a packet while a transaction is committed: a hook that it has entered uses the old rules to its end,
    * but the new elements as soon as they are committed, as Linux does. `isOver`: the commit ended in time.
    */
-  passDuring(commit: Commit, lookups: number, packet: Packet): { readonly fate: Fate; readonly isOver: boolean } {
+  passDuring(
+    commit: Commit,
+    lookups: number,
+    packet: Packet,
+  ): { readonly verdict: PacketVerdict; readonly isOver: boolean } {
     this.#table = commit.before.view();
     this.#commit = { after: commit.after.view(), lookups };
     this.#lookups = 0;
-    const fate = this.pass(packet);
+    const verdict = this.pass(packet);
     this.#commit = undefined;
-    return { fate, isOver: this.#lookups > lookups };
+    return { verdict, isOver: this.#lookups > lookups };
   }
 
   /** The set with a name at this moment. */
@@ -86,7 +90,7 @@ export class Kernel {
   }
 
   /** Evaluates the first packet of a flow. */
-  pass(packet: Packet): Fate {
+  pass(packet: Packet): PacketVerdict {
     const passing: PacketState = {
       ...packet,
       mark: 0,
@@ -97,8 +101,8 @@ export class Kernel {
     };
     const first = packet.isLocal ? ['output'] : ['prerouting'];
     for (const hook of [...first, ...(packet.isLocal ? [] : ['forward']), 'postrouting']) {
-      const fate = this.#hook(hook, passing);
-      if (fate !== undefined) return fate;
+      const verdict = this.#hook(hook, passing);
+      if (verdict !== undefined) return verdict;
     }
     if (passing.priority !== packet.priority)
       assert.equal(passing.priority, 0, 'no number of ours leaves with a packet');

@@ -4,10 +4,10 @@ import type { Memory } from './memory.ts';
 import { allocateWith } from './memory.ts';
 
 /** The result of a pump: waits for an event; can continue at once; the end was passed on; a socket failed. */
-export type Pumped = 'waits' | 'more' | 'ended' | 'broken';
+export type PumpResult = 'waits' | 'more' | 'ended' | 'broken';
 
 /** State that all directions of a thread share. */
-export interface Pumping {
+export interface PumpContext {
   readonly libc: Libc;
   /** Receive buffer; its content is sent before the next receive. */
   readonly buffer: Memory;
@@ -49,13 +49,13 @@ export class Direction {
   }
 
   /** Sends a header before the relayed bytes. It is not counted. */
-  prepend(shared: Pumping, proxyHeader: Uint8Array): void {
+  prepend(shared: PumpContext, proxyHeader: Uint8Array): void {
     this.#keep(shared, proxyHeader);
     this.bytes -= proxyHeader.length;
   }
 
   /** Relays until a socket blocks or others must get their turn. */
-  pump(shared: Pumping, isLast: boolean): Pumped {
+  pump(shared: PumpContext, isLast: boolean): PumpResult {
     for (let count = 0; count < maxChunks; count++) {
       if (this.#rest !== undefined) {
         const done = this.#sendRest(shared, this.#rest);
@@ -70,12 +70,12 @@ export class Direction {
   }
 
   /** Drops unsent bytes. */
-  release(shared: Pumping): void {
+  release(shared: PumpContext): void {
     if (this.#rest !== undefined) shared.held -= this.#rest.bytes.length;
     this.#rest = undefined;
   }
 
-  #move(shared: Pumping): Pumped {
+  #move(shared: PumpContext): PumpResult {
     const { libc, buffer } = shared;
     const size = shared.held > maxHeld ? minChunk : this.#chunk;
     const received = libc.recv(this.#from, buffer.address, size, messageFlags);
@@ -103,19 +103,19 @@ export class Direction {
     return 'waits';
   }
 
-  #hold(shared: Pumping, rest: Uint8Array): void {
+  #hold(shared: PumpContext, rest: Uint8Array): void {
     this.canWrite = false;
     this.#chunk = Math.max(4 * minChunk, this.#chunk >> 1);
     this.#keep(shared, rest);
   }
 
-  #keep(shared: Pumping, rest: Uint8Array): void {
+  #keep(shared: PumpContext, rest: Uint8Array): void {
     this.#rest = allocateWith(shared.libc, rest);
     this.#restAt = 0;
     shared.held += rest.length;
   }
 
-  #sendRest(shared: Pumping, rest: Memory): Pumped {
+  #sendRest(shared: PumpContext, rest: Memory): PumpResult {
     if (!this.canWrite) return 'waits';
     const left = rest.bytes.length - this.#restAt;
     const sent = shared.libc.send(this.#to, rest.address + this.#restAt, left, messageFlags);
@@ -132,7 +132,7 @@ export class Direction {
   }
 
   /** Passes the end on, unless both directions have ended: then the sockets are closed. */
-  #end(libc: Libc, isLast: boolean): Pumped {
+  #end(libc: Libc, isLast: boolean): PumpResult {
     if (!this.isOver && !isLast) libc.shutdown(this.#to, shutdownWrite);
     this.isOver = true;
     return 'ended';

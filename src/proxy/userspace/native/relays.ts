@@ -6,7 +6,7 @@ import type { PendingConnection, Balancer } from '../balancer.ts';
 import type { Dialed } from './dialer.ts';
 import { Dialer } from './dialer.ts';
 import { Direction } from './direction.ts';
-import type { Pumping } from './direction.ts';
+import type { PumpContext } from './direction.ts';
 import type { Libc } from './libc.ts';
 import { acceptFlags, epoll, isOutOfDescriptors } from './libc.ts';
 import type { Memory } from './memory.ts';
@@ -47,7 +47,7 @@ export class Relays implements Disposable {
   readonly #libc: Libc;
   readonly #sockets: Sockets;
   readonly #poller: Poller;
-  readonly #shared: Pumping;
+  readonly #shared: PumpContext;
   readonly #peer: Memory;
   readonly #peerLength: Memory;
   /** Listening descriptor → its route. */

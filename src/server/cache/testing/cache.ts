@@ -5,10 +5,10 @@ import { layoutOf, serialise } from '../layout.ts';
 import { ResourceCache } from '../resource-cache.ts';
 import type { Watcher } from '../watchers.ts';
 
-export const generous: HistoryLimits = { maxEvents: 1000, maxBytes: 1 << 20, maxAgeMs: 60_000 };
+export const ampleLimits: HistoryLimits = { maxEvents: 1000, maxBytes: 1 << 20, maxAgeMs: 60_000 };
 
 /** A cache of ConfigMaps that only the test feeds. */
-export const cacheOf = (floor = 0, limits: HistoryLimits = generous): ResourceCache =>
+export const cacheOf = (floor = 0, limits: HistoryLimits = ampleLimits): ResourceCache =>
   new ResourceCache(configMapKind, floor, limits);
 
 /** An entry as the store holds it; `path` is `namespace/name`. */

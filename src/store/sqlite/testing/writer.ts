@@ -4,7 +4,7 @@
 import { openSqliteStore } from '../sqlite.ts';
 
 // Buffers unread output: a failed write to standard output would end the process.
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 async function main(path: string): Promise<void> {
   const store = await openSqliteStore({ path });
@@ -12,7 +12,7 @@ async function main(path: string): Promise<void> {
     for (let value = Number((await store.get(`one/${key}`))?.value ?? 0) + 1; ; value++) {
       const writes = ['one', 'other'].map((half) => ({ key: `${half}/${key}`, value: String(value) }));
       const { revision } = await store.commit(writes);
-      say(`${key} ${value} ${revision}`);
+      print(`${key} ${value} ${revision}`);
       if (value % 100 === 0) await store.compact(Math.max(store.compacted, revision - 50));
     }
   };
@@ -20,6 +20,6 @@ async function main(path: string): Promise<void> {
 }
 
 main(process.argv[2] ?? '').catch((error: Error & { code?: string }) => {
-  say(`${error.code} ${error.message}`);
+  print(`${error.code} ${error.message}`);
   process.exitCode = 1;
 });

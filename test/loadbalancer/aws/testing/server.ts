@@ -21,7 +21,7 @@ export interface Failure {
 }
 
 /** Returns whether the next call fails. */
-export type Disturb = (action: string, number: number) => Failure | undefined;
+export type InjectFault = (action: string, number: number) => Failure | undefined;
 
 /** The throttling error of AWS. */
 export const throttling: Failure = {
@@ -33,7 +33,7 @@ export class StandIn implements AsyncDisposable {
   readonly account = new Account();
   /** All actions in order. */
   readonly actions: string[] = [];
-  disturb: Disturb = () => undefined;
+  injectFault: InjectFault = () => undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   static async start(): Promise<StandIn> {
@@ -56,7 +56,7 @@ export class StandIn implements AsyncDisposable {
     const input = readForm(await bodyOf(request));
     const action = text(input, 'Action');
     this.actions.push(action);
-    const failure = this.disturb(action, this.actions.length);
+    const failure = this.injectFault(action, this.actions.length);
     const signedFor = /\/(\w+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1];
     const answer = failure?.isDone === false ? undefined : this.#answer(action, input, signedFor);
     if (failure === undefined && answer !== undefined) return void response.writeHead(answer.status).end(answer.body);

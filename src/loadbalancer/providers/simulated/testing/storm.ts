@@ -80,10 +80,10 @@ async function storm(cluster: TestCluster, count: number, random: () => number):
       await cluster.setPorts(name, pick());
       changes++;
     }
-    const fate = random();
-    if (fate < 0.3) await cluster.delete(name);
-    else if (fate < 0.4) await cluster.patch(name, { spec: { type: 'ClusterIP' } });
-    changes += fate < 0.4 ? 1 : 0;
+    const chance = random();
+    if (chance < 0.3) await cluster.delete(name);
+    else if (chance < 0.4) await cluster.patch(name, { spec: { type: 'ClusterIP' } });
+    changes += chance < 0.4 ? 1 : 0;
   };
   const names = Array.from({ length: count }, (_, index) => `s${index}`);
   for (let start = 0; start < count; start += 20) await Promise.all(names.slice(start, start + 20).map(live));
@@ -113,8 +113,8 @@ export async function inconsistencies(cluster: TestCluster, cloudName: string, e
     const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
     if (wanted.refusal !== undefined) continue; // existing resources stay
-    const [is, wants] = [resourcesText(resourcesOf(found)), resourcesText(wanted.resources)];
-    if (is !== wants) wrong.push(`${name}: ${is} is not ${wants}`);
+    const [is, expected] = [resourcesText(resourcesOf(found)), resourcesText(wanted.resources)];
+    if (is !== expected) wrong.push(`${name}: ${is} is not ${expected}`);
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
   }
   return [...wrong, ...Array.from(balancers.values(), ({ spec }) => `${spec.service.name} leaked`)];

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 
 import { issue, issueCa } from '../../../pki/issue.ts';
 
-/** A received AdmissionReview request; tests know the shape. */
+/** A received AdmissionReview request; tests cast it to what they expect. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
 export type ReviewRequest = any;
 
