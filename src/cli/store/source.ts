@@ -1,6 +1,8 @@
 // Where a backup is read from: a running server, or a store that no server uses.
 
 import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { isStatusError } from '../../api/errors.ts';
 import { connectionReason } from '../../client/connection-error.ts';
@@ -14,7 +16,7 @@ import { encodeBackup } from '../../store/backup/format.ts';
 import { backupOf, serversPrefix, snapshot } from '../../store/backup/snapshot.ts';
 import type { Entry } from '../../store/store.ts';
 import { existingStore } from '../../store/sqlite/restore.ts';
-import { FatalError, UsageError } from '../errors.ts';
+import { codesOf, FatalError, UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import { readFlag, textOf } from '../options/flags.ts';
 import type { Streams } from '../output.ts';
@@ -26,7 +28,6 @@ import { dataDirOf, stateOf } from '../up/stored-clusters.ts';
 import type { Location } from './location.ts';
 import { nameOf, parseLocation } from './location.ts';
 import { servicesOf } from './problems.ts';
-import { storedClusters } from './stores.ts';
 
 /** A store as the lines of a backup. */
 export interface Source extends AsyncDisposable {
@@ -165,4 +166,18 @@ function chosen(settings: Settings, directory: string, clusters: readonly string
   const names = clusters.join(', ');
   if (wanted === undefined) throw new UsageError(`${directory} has several clusters: pass --cluster, one of ${names}`);
   throw new UsageError(`${directory} has no cluster "${wanted}": there are ${names}`);
+}
+
+/** The clusters with a store in a data directory, by name. */
+async function storedClusters(directory: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(join(directory, 'clusters'), { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .toSorted();
+  } catch (error) {
+    if (codesOf(error).includes('ENOENT')) return [];
+    throw error;
+  }
 }

@@ -23,7 +23,6 @@ export function admitCertificate(
   request: WriteRequest,
   { next, old }: { readonly next: ApiObject; readonly old: ApiObject | undefined },
 ): void {
-  if (resource.kind !== certificateSigningRequestKind) return;
   const [object, stored] = [next, old] as [CertificateSigningRequest, CertificateSigningRequest | undefined];
   const why = refusal(context, request, object, stored);
   if (why !== undefined) throw forbidden(subjectOf(resource, object.metadata.name ?? ''), why);

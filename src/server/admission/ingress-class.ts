@@ -1,24 +1,18 @@
 // The admission plugin DefaultIngressClass.
-import { ingressKind } from '../../api/kinds/networking/ingress/kind.ts';
 import type { Ingress } from '../../api/kinds/networking/ingress/schema.ts';
 import { classAnnotation } from '../../api/kinds/networking/ingress/validate.ts';
 import { ingressClassKind } from '../../api/kinds/networking/ingressclass/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { ServerContext } from '../context.ts';
-import type { Resource } from '../resource.ts';
 
 /** Set to "true" on the IngressClass that new Ingresses without a class get. */
 const defaultAnnotation = 'ingressclass.kubernetes.io/is-default-class';
 
-/** Sets the default class in a new Ingress that names none. Returns every other object unchanged. */
-export function withDefaultIngressClass(
-  { watchCache, plugins }: ServerContext,
-  { kind }: Resource,
-  object: ApiObject,
-): ApiObject {
-  if (kind !== ingressKind || !plugins.has('DefaultIngressClass')) return object;
-  const ingress = object as Ingress; // the schema of Ingresses decoded it
+/** Sets the default class in a new Ingress that names none. */
+export function withDefaultIngressClass({ watchCache, plugins }: ServerContext, object: ApiObject): ApiObject {
+  if (!plugins.has('DefaultIngressClass')) return object;
+  const ingress = object as Ingress; // only called with Ingresses
   const { metadata, spec } = ingress;
   if (spec.ingressClassName !== undefined || metadata.annotations?.[classAnnotation] !== undefined) return object;
   const ingressClassName = defaultClass(watchCache);

@@ -3,10 +3,8 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkEscalation } from '../access/rbac/escalation.ts';
+import { admit, completed } from '../admission/admission.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
-import { admitCertificate } from '../admission/certificates.ts';
-import { denyExternalIps } from '../admission/external-ips.ts';
-import { withDefaultIngressClass } from '../admission/ingress-class.ts';
 import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -62,7 +60,7 @@ export async function createObject(
   const { work } = request;
   const identified = await work.run(() =>
     // As in Kubernetes, the manager of the request does not own a class that admission sets.
-    withDefaultIngressClass(context, resource, identify(context, resource, request, given)),
+    completed(context, resource, identify(context, resource, request, given)),
   );
   const { name = '', generateName: prefix = '' } = identified.metadata;
   if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);
@@ -75,8 +73,7 @@ export async function createObject(
     const allocation = await work.run(() => allocateForCreate(context, resource, named, request.dryRun));
     try {
       const object = await work.run(() => validated(context, resource, request, allocation.object));
-      admitCertificate(context, resource, request, { next: object, old: undefined });
-      denyExternalIps(context, resource, { next: object, old: undefined });
+      admit(context, resource, request, { next: object, old: undefined });
       await callWebhooks(context, resource, request, { operation: 'CREATE', object, old: undefined });
       rejectRevision(given);
       const value = await work.run(() => storedValue(resource, object));

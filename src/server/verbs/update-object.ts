@@ -6,9 +6,8 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
+import { admit } from '../admission/admission.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
-import { admitCertificate } from '../admission/certificates.ts';
-import { denyExternalIps } from '../admission/external-ips.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
 import type { Item } from '../cache/item.ts';
@@ -107,8 +106,7 @@ async function tryUpdate(
       validated(context, resource, request, { next: allocation.object, old, warnings }),
     );
     const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
-    admitCertificate(context, resource, request, { next: settled, old });
-    if (request.subresource === '') denyExternalIps(context, resource, { next: settled, old });
+    admit(context, resource, request, { next: settled, old });
     await callWebhooks(context, resource, request, { operation: 'UPDATE', object: settled, old });
     const change = { item, old, next: settled, allocation };
     const written =
