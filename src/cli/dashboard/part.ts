@@ -1,8 +1,12 @@
-import type { DashboardOptions } from '../../dashboard/options.ts';
-import { UsageError } from '../errors.ts';
+import { readFile } from 'node:fs/promises';
+import { fileErrorOf } from '../../api/error-message.ts';
+import { isLoopbackAddress } from '../../dashboard/listen-address.ts';
+import type { DashboardOptions, ListenOptions } from '../../dashboard/options.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import { mergeFlags } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
-import { grouped, readFlag } from '../options/flags.ts';
+import { grouped, readFlag, textOf } from '../options/flags.ts';
+import type { ListenAddress } from '../options/values.ts';
 import { parseListenAddress } from '../options/values.ts';
 import { partCluster, runningStates } from '../part/cluster-access.ts';
 import type { LoadPart, Part, StartContext } from '../part/part.ts';
@@ -15,9 +19,18 @@ const flags: readonly Flag[] = [
   {
     name: 'listen',
     value: 'ADDR:PORT',
-    description: 'address of the page',
+    description:
+      'address of the page; one that others can reach requires a certificate, and people sign in with tokens',
     default: '127.0.0.1:8080, or the next free port',
   },
+  {
+    name: 'host',
+    value: 'NAME',
+    description: 'host name under which browsers reach the page, besides its addresses',
+    repeatable: true,
+  },
+  { name: 'tls-cert-file', value: 'FILE', description: 'certificate of the page, PEM; read again every minute' },
+  { name: 'tls-private-key-file', value: 'FILE', description: 'key of --tls-cert-file, PEM' },
   ...grouped('Plans of exports, as for `fairlead multicluster`', mergeFlags),
 ];
 
@@ -47,15 +60,31 @@ export const part: Part = {
 /** 8080 and the ports after it. */
 const nextFree = Array.from({ length: 20 }, (_, index) => defaultListen.port + index);
 
-function listenOf(settings: Settings, ports: readonly number[]): DashboardOptions['listen'] {
-  const given = readFlag(settings, 'listen', parseLoopback, undefined);
-  return given === undefined ? { host: defaultListen.host, ports } : { host: given.host, ports: [given.port] };
+function listenOf(settings: Settings, ports: readonly number[]): ListenOptions {
+  const given = readFlag<ListenAddress | undefined>(settings, 'listen', parseListenAddress, undefined);
+  const [certFile, keyFile] = [textOf(settings, 'tls-cert-file'), textOf(settings, 'tls-private-key-file')];
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new UsageError('--tls-cert-file and --tls-private-key-file require each other');
+  if (given !== undefined && certFile === undefined && !isLoopbackAddress(given.host)) {
+    throw new UsageError(
+      `--listen ${given.host} can be reached by others, who sign in with tokens: pass --tls-cert-file and --tls-private-key-file`,
+    );
+  }
+  return {
+    ...(given === undefined ? { host: defaultListen.host, ports } : { host: given.host, ports: [given.port] }),
+    names: (settings.get('host') ?? []).map((name) => name.toLowerCase()),
+    ...(certFile === undefined || keyFile === undefined
+      ? {}
+      : { certificate: async () => ({ cert: await readPem(certFile), key: await readPem(keyFile) }) }),
+  };
 }
 
-function parseLoopback(text: string) {
-  const address = parseListenAddress(text);
-  if (!/^(?:127\.[\d.]+|::1)$/.test(address.host)) throw new UsageError('expected a loopback address');
-  return address;
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new FatalError(`${file}: ${fileErrorOf(cause)}`, { cause });
+  }
 }
 
 const load =

@@ -22,6 +22,8 @@ export interface Peer {
   readonly server: string;
   /** A client with the rights of the part. */
   readonly connect: () => Client;
+  /** A client with a bearer token, and no other credentials. */
+  readonly connectAs: (token: string) => Client;
 }
 
 /** Imports a part's code, the slowest step of its start; others run meanwhile. */

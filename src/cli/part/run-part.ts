@@ -15,7 +15,7 @@ import { printMetrics, startInstance } from './instance.ts';
 import { followConfigFile } from './config-reloader.ts';
 import type { HealthAddress, Part, Peer } from './part.ts';
 import type { SelectedCluster } from './several-clusters.ts';
-import { clientOf, selectClusters } from './several-clusters.ts';
+import { clientOf, clientWithToken, selectClusters } from './several-clusters.ts';
 
 export interface RunPartOptions {
   readonly part: Part;
@@ -101,7 +101,14 @@ async function clustersOf(part: Part, settings: Settings): Promise<Clusters> {
 
 const peersOf = (clusters: Clusters): ReadonlyMap<string, Peer> =>
   new Map(
-    clusters.map((cluster) => [cluster.name, { server: cluster.access.server, connect: () => clientOf(cluster) }]),
+    clusters.map((cluster) => [
+      cluster.name,
+      {
+        server: cluster.access.server,
+        connect: () => clientOf(cluster),
+        connectAs: (token) => clientWithToken(cluster, token),
+      },
+    ]),
   );
 
 /** Resolves when the signal has fired. */

@@ -62,6 +62,19 @@ async function areOfUp(paths: readonly string[]): Promise<boolean> {
   return states.length > 0 && states.every((state) => state !== undefined);
 }
 
+/** A client of a cluster with the rights of a token, and no others. */
+export const clientWithToken = ({ name, access }: SelectedCluster, token: string): Client =>
+  clientOf({
+    name,
+    access: {
+      ...access,
+      async credentials() {
+        const { ca } = await access.credentials(false); // a Pod's authorities are renewed
+        return { token, ...(ca === undefined ? {} : { ca }) };
+      },
+    },
+  });
+
 /** A client of a cluster with the rights of its kubeconfig. */
 export const clientOf = ({ access }: SelectedCluster): Client =>
   new Client(retrying(overHttps(access, { userAgent: `fairlead-dashboard/${version}` })), {

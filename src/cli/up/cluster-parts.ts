@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Gates } from '../../api/gates.ts';
 import { Client } from '../../client/client.ts';
+import { overHttps } from '../../client/https.ts';
 import { inProcess } from '../../client/in-process.ts';
 import { retrying } from '../../client/retry.ts';
 import type { Transport } from '../../client/transport.ts';
@@ -122,6 +123,8 @@ export class ClusterParts {
     const peerOf = (server: RunningServer): Peer => ({
       server: server.url,
       connect: () => new Client(connect(server, part), { fieldManager }),
+      connectAs: (token) =>
+        new Client(overHttps({ server: server.url, ca: server.tls().ca, credentials: async () => ({ token }) })),
     });
     return new Map(Array.from(this.#servers, ([name, server]) => [name, peerOf(server)]));
   }

@@ -69,7 +69,7 @@ function questionOf(name: string, type: string): Question {
 function completed(text: string, feed: ClusterFeed, set: ClusterSet): string {
   const labels = text.split('.');
   const domain = set.sources.get(feed.cluster.name)?.dns.zones.clusterDomain;
-  const isShort = labels.length === 2 && domain !== undefined && feed.hasNamespace(labels[1] ?? '');
+  const isShort = labels.length === 2 && domain !== undefined && feed.namespaces().has(labels[1] ?? '');
   return isShort ? `${text}.svc.${domain}` : text;
 }
 
@@ -85,8 +85,10 @@ const sourcesOf = ({ answers, authority, additional }: ExplainedAnswer): readonl
 
 /** Whether a source such as `Service/shop/web` may be named. */
 function isVisible(source: string, cluster: string, viewer: Viewer): boolean {
-  const [, namespace = '', name] = source.split('/');
-  return viewer.isOwner || name === undefined || viewer.rightsIn(cluster, namespace).services;
+  const [kind, namespace = '', name] = source.split('/');
+  if (viewer.isOwner || name === undefined) return true;
+  const { services, endpointslices } = viewer.rightsIn(cluster, namespace);
+  return services && (kind !== 'EndpointSlice' || endpointslices);
 }
 
 const answerOf = (cluster: string, answer: ExplainedAnswer): Answer => ({

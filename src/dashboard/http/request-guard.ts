@@ -16,15 +16,15 @@ export interface Rejection {
 }
 
 /**
- * Why a request is rejected; undefined: it is not. `hosts` are the allowed values of `Host`, with the port. Browsers send
- * `Origin` with every POST, and `Sec-Fetch-Site` with every request.
+ * Why a request is rejected; undefined: it is not. `isOwn` returns whether a value of `Host` names this server. Browsers
+ * send `Origin` with every POST, and `Sec-Fetch-Site` with every request.
  */
 export function rejectionOf(
   { method, isForData, headers }: GuardedRequest,
-  hosts: ReadonlySet<string>,
+  isOwn: (host: string) => boolean,
 ): Rejection | undefined {
   const host = (headers.host ?? '').toLowerCase();
-  if (!hosts.has(host)) {
+  if (!isOwn(host)) {
     return {
       status: 421,
       text: `the dashboard is not served at ${JSON.stringify(host.slice(0, 200))}: open the address that fairlead printed`,

@@ -10,6 +10,8 @@ import type { Session } from './sessions.ts';
 
 export interface StreamsOptions {
   readonly board: () => Board;
+  /** How often rights are reviewed, and connections kept open. */
+  readonly reviewMs: number;
   /** Default 64. */
   readonly max?: number;
   /** Browsers open six connections to a server over all tabs: more streams would block everything else. Default 4. */
@@ -27,9 +29,6 @@ interface OpenStream {
   readonly session: Session;
 }
 
-/** Rights are reviewed this often; see docs/reference/dashboard.md. */
-const reviewMs = 10_000;
-
 /** Sends rows and their changes to every open page. */
 export class Streams implements Disposable {
   readonly counts: StreamCounts = { rowsSent: 0, slowWrites: 0 };
@@ -40,8 +39,8 @@ export class Streams implements Disposable {
   #unsubscribe: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ board, max = 64, maxPerSession = 4 }: StreamsOptions) {
-    this.#options = { board, max, maxPerSession };
+  constructor({ board, reviewMs, max = 64, maxPerSession = 4 }: StreamsOptions) {
+    this.#options = { board, reviewMs, max, maxPerSession };
   }
 
   get size(): number {
@@ -63,7 +62,10 @@ export class Streams implements Disposable {
       response,
       rows: viewer.isOwner && this.#ownerTexts !== undefined ? this.#ownerTexts : textsFor(board, viewer),
       isFiltered: !viewer.isOwner,
-      onSent: (rows) => (this.counts.rowsSent += rows),
+      onSent: (rows) => {
+        this.counts.rowsSent += rows;
+        if (viewer.hasUnknown) void this.#review(session);
+      },
       onSlow: () => this.counts.slowWrites++,
       onClosed: () => {
         this.#open.delete(entry);
@@ -90,7 +92,7 @@ export class Streams implements Disposable {
 
   #start(): void {
     this.#unsubscribe ??= this.#options.board().subscribe((changes) => this.#changed(changes));
-    this.#timer ??= setInterval(() => void this.#tend(), reviewMs).unref();
+    this.#timer ??= setInterval(() => void this.#tend(), this.#options.reviewMs).unref();
   }
 
   #stopIfIdle(): void {
@@ -121,12 +123,14 @@ export class Streams implements Disposable {
   async #tend(): Promise<void> {
     const sessions = new Set(Array.from(this.#open, ({ session }) => session));
     for (const { stream } of this.#open) stream.keepAlive();
-    await Promise.all(
-      Array.from(sessions, async (session) => {
-        if (!(await session.viewer.review())) return;
-        for (const open of this.#open) if (open.session === session) open.stream.refresh();
-      }),
-    );
+    await Promise.all(Array.from(sessions, (session) => this.#review(session)));
+  }
+
+  /** Sends rows that the rights of a viewer no longer hide, and removes those that they do. */
+  async #review({ viewer, streams }: Session): Promise<void> {
+    if (!(await viewer.review())) return;
+    if (!viewer.isValid) for (const end of streams) end('signed out');
+    for (const { stream, session } of this.#open) if (session.viewer === viewer) stream.refresh();
   }
 }
 

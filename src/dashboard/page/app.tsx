@@ -10,6 +10,7 @@ import { MapPage } from './map-page.tsx';
 import { ObjectPage } from './object-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { PlanPage } from './plan-page.tsx';
+import { SignInPage, SignOut } from './sign-in-page.tsx';
 import type { Store } from './store.ts';
 import type { RowFeed, StreamState } from './stream.ts';
 import { TimelinePage } from './timeline-page.tsx';
@@ -53,6 +54,7 @@ export function App(props: AppProps) {
         </nav>
         <div class="bar-end">
           <ConnectionState state={feed.state.value} />
+          <SignOut feed={feed} />
           <button
             class="quiet"
             type="button"
@@ -66,7 +68,7 @@ export function App(props: AppProps) {
       </header>
       <main id="main" class={`on-${current.page}`} tabIndex={-1}>
         <Notice feed={feed} />
-        {feed.state.value === 'signed out' ? <SignedOut /> : <Content {...props} />}
+        {feed.state.value === 'signed out' ? <SignInPage feed={feed} /> : <Content {...props} />}
       </main>
     </div>
   );
@@ -140,16 +142,4 @@ function Notice({ feed }: { readonly feed: RowFeed }) {
     case 'signed out':
       return null;
   }
-}
-
-function SignedOut() {
-  return (
-    <section class="card sign-in">
-      <h1>Sign in</h1>
-      <p>
-        Open the address that <code>fairlead up</code> or <code>fairlead dashboard</code> printed at its start: it
-        contains the secret that signs this browser in. An address of an earlier start is no longer valid.
-      </p>
-    </section>
-  );
 }

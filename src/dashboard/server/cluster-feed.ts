@@ -22,7 +22,7 @@ import { Informers, withoutManagedFields } from '../../client/informers.ts';
 import { keyOf } from '../../client/key.ts';
 import type { ClusterRow, EventRow, ImportRow, ServiceRow } from '../view/rows.ts';
 import { clusterId, importId, serviceId } from '../view/rows.ts';
-import type { Rights } from './rights.ts';
+import type { Resource, ReviewedKind, Rights } from './rights.ts';
 import { eventReasons, importRow, serviceRow } from './service-row.ts';
 
 /** A cluster that the dashboard shows. */
@@ -44,6 +44,7 @@ export interface ClusterFeedOptions {
   readonly happened: (event: EventRow) => void;
 }
 
+const coreEvents = { group: '', plural: 'events' } as const;
 const probeMs = 5000;
 const probeTimeoutMs = 4000;
 
@@ -170,6 +171,32 @@ export class ClusterFeed implements AsyncDisposable {
     return importRow({ cluster: this.cluster.name, key, imported, serviceImport, slices });
   }
 
+  /** The kinds that rows show as a resource. */
+  kindsOf(resource: Resource): readonly ReviewedKind[] {
+    const served = (
+      pairs: readonly (readonly [{ readonly isServed: boolean }, ReviewedKind])[],
+    ): readonly ReviewedKind[] => pairs.flatMap(([informer, kind]) => (informer.isServed ? kind : []));
+    switch (resource) {
+      case 'services':
+        return [serviceKind];
+      case 'endpointslices':
+        return [endpointSliceKind];
+      case 'serviceexports':
+        return served([
+          [this.#exports, serviceExportKind],
+          [this.#superclusterExports, superclusterExportKind],
+        ]);
+      case 'serviceimports':
+        return served([
+          [this.#serviceImports, serviceImportKind],
+          [this.#imported, importedServiceKind],
+        ]);
+      case 'events':
+        // kubectl reads the same Events from the core group, and roles such as `view` name them there.
+        return [coreEvents];
+    }
+  }
+
   /** The Events of a Service, the oldest first. */
   eventsOf(key: string): readonly EventRow[] {
     return this.#events
@@ -192,12 +219,14 @@ export class ClusterFeed implements AsyncDisposable {
     return [this.#serviceImports.get(key), this.#imported.get(key)].filter((each) => each !== undefined);
   }
 
-  /** Whether a namespace has a Service or an import. */
-  hasNamespace(namespace: string): boolean {
-    const isIn = ({ metadata }: ApiObject): boolean => metadata.namespace === namespace;
-    return (
-      this.#services.list().some(isIn) || this.#imported.list().some(isIn) || this.#serviceImports.list().some(isIn)
-    );
+  /** The namespaces that have a Service or an import. */
+  namespaces(): ReadonlySet<string> {
+    const all: readonly ApiObject[] = [
+      ...this.#services.list(),
+      ...this.#imported.list(),
+      ...this.#serviceImports.list(),
+    ];
+    return new Set(all.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /** What has an address, as the namespace and the name of the Service or import, and in words. */

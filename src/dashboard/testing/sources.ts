@@ -4,10 +4,15 @@ import { defaultDnsOptions } from '../../dns/inspect.ts';
 import type { ClusterSetOptions, ClusterSource } from '../options.ts';
 
 /** A cluster whose API server is reached by `connect`. */
-export const sourceOf = (name: string, connect: () => Client): ClusterSource => ({
+export const sourceOf = (
+  name: string,
+  connect: () => Client,
+  connectAs: ClusterSource['connectAs'] = connect,
+): ClusterSource => ({
   name,
   server: 'https://192.0.2.1',
   connect,
+  connectAs,
   dns: defaultDnsOptions,
   proxy: { nodeName: 'node', mode: 'nftables' },
 });

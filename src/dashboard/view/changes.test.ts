@@ -62,6 +62,18 @@ const cases: readonly {
   },
   { name: 'a lost cluster', before: cluster, after: lost, want: ['error cluster east does not answer'] },
   {
+    name: 'a cluster that is being read, without its unread kinds',
+    before: { ...cluster, state: 'reading', findings: [{ level: 'warning', reason: 'NotRead', text: 'services' }] },
+    after: { ...cluster, state: 'reading', findings: [] },
+    want: [],
+  },
+  {
+    name: 'a cluster that was read',
+    before: { ...cluster, state: 'reading', findings: [{ level: 'warning', reason: 'NotRead', text: 'services' }] },
+    after: cluster,
+    want: ['ok cluster read'],
+  },
+  {
     name: 'a cluster that returns',
     before: lost,
     after: cluster,

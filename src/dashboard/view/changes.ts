@@ -17,6 +17,11 @@ export function changesOf(before: Row | undefined, after: Row | undefined): read
   if (before === undefined)
     return [say(`${nounOf(row)} created`), ...newFindings([], row.findings).map((each) => say(each.text, each.level))];
   if (after === undefined) return [say(`${nounOf(row)} deleted`)];
+  // What is not read yet is no finding of its own.
+  if (before.kind === 'cluster' && before.state === 'reading' && after.kind === 'cluster' && after.state !== 'lost')
+    return after.state === 'ok'
+      ? [say('cluster read', 'ok'), ...after.findings.map((each) => say(each.text, each.level))]
+      : [];
   return [
     ...stateChanges(before, after).map(([text, level]) => say(text, level)),
     ...newFindings(before.findings, after.findings).map(({ text, level }) => say(text, level)),
@@ -36,7 +41,7 @@ function stateChanges(before: Row, after: Row): readonly Statement[] {
   if (before.kind === 'cluster' && after.kind === 'cluster') {
     if (before.state === after.state) return [];
     // The finding says why it is lost.
-    return after.state === 'ok' ? [[before.state === 'lost' ? 'cluster answers again' : 'cluster read', 'ok']] : [];
+    return after.state === 'ok' ? [['cluster answers again', 'ok']] : [];
   }
   if (before.kind === 'service' && after.kind === 'service') {
     return [
