@@ -1,15 +1,20 @@
 // The plugins for objects of one kind. Others concern all kinds: namespace.ts, webhooks/ and quota/.
 import type { Kind } from '../../api/kind.ts';
 import { certificateSigningRequestKind } from '../../api/kinds/certificates/certificatesigningrequest/kind.ts';
+import { persistentVolumeClaimKind } from '../../api/kinds/core/persistentvolumeclaim/kind.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { ingressKind } from '../../api/kinds/networking/ingress/kind.ts';
+import { priorityClassKind } from '../../api/kinds/scheduling/priorityclass/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';
 import { admitCertificate } from './certificates.ts';
+import { withDefaultIngressClass, withDefaultStorageClass } from './default-classes.ts';
 import { denyExternalIps } from './external-ips.ts';
-import { withDefaultIngressClass } from './ingress-class.ts';
+import { completePod } from './pods.ts';
+import { denySecondDefault } from './priority.ts';
 
 /** The object to write, and the one that it replaces. */
 interface Change {
@@ -20,19 +25,24 @@ interface Change {
 /** Throws a 403 for a change that a plugin does not allow. */
 type Validate = (context: ServerContext, resource: Resource, request: WriteRequest, change: Change) => void;
 
-/** Completes a new object. */
-type Complete = (context: ServerContext, object: ApiObject) => ApiObject;
+/** Completes an object; throws a 403 for one that a plugin does not allow. */
+type Complete = (context: ServerContext, resource: Resource, change: Change) => ApiObject;
 
-const completing = new Map<Kind, Complete>([[ingressKind, withDefaultIngressClass]]);
+const completing = new Map<Kind, Complete>([
+  [ingressKind, withDefaultIngressClass],
+  [persistentVolumeClaimKind, withDefaultStorageClass],
+  [podKind, completePod],
+]);
 
 const validating = new Map<Kind, Validate>([
   [serviceKind, denyExternalIps],
   [certificateSigningRequestKind, admitCertificate],
+  [priorityClassKind, denySecondDefault],
 ]);
 
-/** Returns a new object with what the plugins of its kind set. */
-export const completed = (context: ServerContext, { kind }: Resource, object: ApiObject): ApiObject =>
-  completing.get(kind)?.(context, object) ?? object;
+/** Returns the object with what the plugins of its kind set. */
+export const completed: Complete = (context, resource, change) =>
+  completing.get(resource.kind)?.(context, resource, change) ?? change.next;
 
 /** Throws a 403 unless the plugins of the kind allow a change. */
 export const admit: Validate = (context, resource, request, change) =>

@@ -1,6 +1,10 @@
 /** The admission plugins of this server, by kube-apiserver's names and in its order. */
 export const pluginNames = [
   'NamespaceLifecycle',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'DefaultStorageClass',
+  'RuntimeClass',
   'CertificateApproval',
   'CertificateSigning',
   'CertificateSubjectRestriction',

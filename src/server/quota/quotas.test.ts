@@ -300,6 +300,9 @@ suite('Pods in a quota', () => {
     await limit(server, { pods: '1' }, 'high', {
       scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] },
     });
+    const high = { metadata: { name: 'high' }, value: 10 };
+    const { status } = await server.ask('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { body: high });
+    assert.equal(status, 201);
     const cpu = { cpu: '1' };
     assert.equal((await start(server, 'a')).status, 201);
     assert.match((await start(server, 'b')).body.message, /exceeded quota: best, /);

@@ -59,8 +59,8 @@ export async function createObject(
 ): Promise<Written> {
   const { work } = request;
   const identified = await work.run(() =>
-    // As in Kubernetes, the manager of the request does not own a class that admission sets.
-    completed(context, resource, identify(context, resource, request, given)),
+    // As in Kubernetes, the manager of the request does not own what admission sets.
+    completed(context, resource, { next: identify(context, resource, request, given), old: undefined }),
   );
   const { name = '', generateName: prefix = '' } = identified.metadata;
   if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);

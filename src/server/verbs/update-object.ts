@@ -6,7 +6,7 @@ import type { ApiObject, ObjectMeta } from '../../api/metadata.ts';
 import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
-import { admit } from '../admission/admission.ts';
+import { admit, completed } from '../admission/admission.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
@@ -98,7 +98,10 @@ async function tryUpdate(
   await work.run(() => checkEscalation(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
   const carried = withServerMetadata(resource.kind, revised, old);
-  const tracked = await work.run(() => withTrackedFields(context, resource, request, { revised: carried, old }));
+  const tracked = await work.run(() => {
+    const next = withTrackedFields(context, resource, request, { revised: carried, old });
+    return request.subresource === '' ? completed(context, resource, { next, old }) : next;
+  });
   const allocation = await work.run(() => allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun));
   try {
     const warnings: string[] = [];
