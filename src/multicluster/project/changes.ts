@@ -16,11 +16,19 @@ export interface Changes {
 /** No writes. */
 export const noChanges: Changes = { add: [], remove: [], foreignObjects: [] };
 
-/** Compares an object whose whole spec belongs to this controller: manual edits are reverted (MCS-108). */
+/** How the spec of an object is compared and written. By default all of it belongs to this controller. */
+export interface SpecRules<T extends { readonly spec?: unknown }> {
+  isSame(actual: T, desired: T): boolean;
+  /** The spec to write. */
+  specFor(actual: T, desired: T): T['spec'];
+}
+
+/** Compares an object. Manual edits are reverted (MCS-108). */
 export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
   kind: Kind,
   desired: T | undefined,
   actual: T | undefined,
+  { isSame = isSameSpec, specFor = desiredSpec }: Partial<SpecRules<T>> = {},
 ): Changes {
   if (desired === undefined) {
     return actual === undefined || !isOurs(actual) ? noChanges : { ...noChanges, remove: removal(kind, actual) };
@@ -28,12 +36,15 @@ export function diffObject<T extends ApiObject & { readonly spec?: unknown }>(
   if (actual === undefined) return { ...noChanges, add: [{ verb: 'create', kind, object: desired }] };
   if (!isOurs(actual)) return { ...noChanges, foreignObjects: [foreignObject(kind, actual)] };
   // An object that is being deleted is created again afterwards.
-  if (isDeleting(actual) || (hasMetadata(actual, desired) && isDeepStrictEqual(actual.spec, desired.spec))) {
-    return noChanges;
-  }
-  const object = { ...actual, ...desired, metadata: withMetadata(actual, desired) };
+  if (isDeleting(actual) || (hasMetadata(actual, desired) && isSame(actual, desired))) return noChanges;
+  const object = { ...actual, metadata: withMetadata(actual, desired), spec: specFor(actual, desired) };
   return { ...noChanges, add: [{ verb: 'update', kind, object }] };
 }
+
+const isSameSpec: SpecRules<{ readonly spec?: unknown }>['isSame'] = (actual, desired) =>
+  isDeepStrictEqual(actual.spec, desired.spec);
+
+const desiredSpec = <T extends { readonly spec?: unknown }>(_: T, { spec }: T): T['spec'] => spec;
 
 /** Compares labels, annotations and owners, which belong to this controller; finalizers do not. */
 export function hasMetadata({ metadata: actual }: ApiObject, { metadata: desired }: ApiObject): boolean {

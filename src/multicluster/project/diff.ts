@@ -1,5 +1,7 @@
 // Computes the writes from the actual to the desired objects of a member; none in the steady state.
 import { isDeepStrictEqual } from 'node:util';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service, ServicePort } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
@@ -9,9 +11,8 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { isDeleting } from '../record.ts';
 import type { Changes } from './changes.ts';
 import { diffObject, hasMetadata, noChanges, foreignObject, removal, withMetadata } from './changes.ts';
-import { diffDerived } from './derived-diff.ts';
 import type { Actual, Desired, DiffOptions, Difference, ImportStatus, ForeignObject, Write } from './desired.ts';
-import { isOurSlice } from './labels.ts';
+import { isOurs, isOurSlice } from './labels.ts';
 import { MirrorCache } from './mirror.ts';
 import { withConditions } from './conditions.ts';
 
@@ -87,3 +88,45 @@ const isSameSlice = (actual: EndpointSlice, desired: EndpointSlice): boolean =>
   hasMetadata(actual, desired) &&
   isDeepStrictEqual(actual.endpoints ?? [], desired.endpoints ?? []) &&
   isDeepStrictEqual(actual.ports ?? [], desired.ports ?? []);
+
+/** Compares only the fields of a derived Service that this controller sets, because the server defaults others. */
+function diffDerived(desired: Service | undefined, actual: Service | undefined): Changes {
+  const isKept = desired !== undefined && actual !== undefined && isOurs(actual);
+  // The first family of a Service is immutable: delete it and create another.
+  if (isKept && desired.spec.ipFamilies?.[0] !== actual.spec.ipFamilies?.[0]) {
+    return { ...noChanges, add: removal(serviceKind, actual) };
+  }
+  return diffObject(serviceKind, desired, actual, { isSame: isSameDerivedSpec, specFor: derivedSpec });
+}
+
+const portsOf = (ports: readonly ServicePort[] = []): unknown =>
+  ports.map(({ name = '', protocol = 'TCP', port, appProtocol = '' }) => [name, protocol, port, appProtocol]);
+
+function isSameDerivedSpec({ spec: actual }: Service, { spec: desired }: Service): boolean {
+  const { ports, sessionAffinityConfig, sessionAffinity = 'None', ...fields } = desired;
+  const hasAffinityConfig =
+    sessionAffinityConfig === undefined || isDeepStrictEqual(actual.sessionAffinityConfig, sessionAffinityConfig);
+  return (
+    isDeepStrictEqual(portsOf(actual.ports), portsOf(ports)) &&
+    (actual.sessionAffinity ?? 'None') === sessionAffinity &&
+    hasAffinityConfig &&
+    actual.selector === undefined &&
+    (actual.internalTrafficPolicy ?? 'Cluster') === (fields.internalTrafficPolicy ?? 'Cluster') &&
+    actual.trafficDistribution === fields.trafficDistribution &&
+    actual.ipFamilyPolicy === fields.ipFamilyPolicy &&
+    (actual.type ?? 'ClusterIP') === fields.type
+  );
+}
+
+function derivedSpec({ spec: actual }: Service, { spec: desired }: Service): Service['spec'] {
+  const { clusterIP, clusterIPs = [], ipFamilies = [] } = actual;
+  const isSingle = desired.ipFamilyPolicy === 'SingleStack';
+  // Keep the addresses; a single-stack Service releases the second one.
+  const { ipFamilies: wanted = [], ...rest } = desired;
+  return {
+    ...rest,
+    ...(clusterIP === undefined ? {} : { clusterIP }),
+    clusterIPs: isSingle ? clusterIPs.slice(0, 1) : clusterIPs,
+    ipFamilies: isSingle ? wanted : ipFamilies,
+  };
+}
