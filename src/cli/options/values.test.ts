@@ -53,6 +53,7 @@ const durations: readonly (readonly [string, number])[] = [
   ['1h30m', 5_400_000],
   ['90d', 7_776_000_000],
   ['0s', 0],
+  ['0', 0],
 ];
 for (const [text, want] of durations) test(`${text} is ${want} ms`, () => assert.equal(parseDuration(text), want));
 for (const text of ['', 's', '1', '-1s', '1 s', '1w', '1h ']) {
