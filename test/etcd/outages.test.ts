@@ -165,6 +165,65 @@ suite('outages of etcd', { skip }, () => {
     assert.deepEqual(seen.namesOnce(['before', ...written, 'after']), ['before', ...written, 'after']);
   });
 
+  test('a server that has missed compacted history reads nothing that is older than an acknowledged write', async () => {
+    const links: Link[] = [];
+    const flags = ['--etcd-compaction-interval', '0s'];
+    await using cluster = await startSharedCluster({ members: 1, servers: 2, linked: [[1, links]], flags });
+    using first = new Connection(cluster.servers[0]?.port ?? 0, cluster.credentials);
+    using second = new Connection(cluster.servers[1]?.port ?? 0, cluster.credentials);
+    for (const link of links) link.cut();
+    const create = async (name: string): Promise<void> => {
+      assert.equal((await first.ask('POST', collection, { metadata: { name } })).status, 201);
+    };
+    for (let count = 0; count < 20; count++) await create(`missed-${count}`);
+    const url = cluster.etcd.urls[0] ?? '';
+    const { header } = await callEtcd(url, 'kv/range', { key: Buffer.from('/').toString('base64') });
+    await callEtcd(url, 'kv/compaction', { revision: (header as { readonly revision: string }).revision });
+    for (let count = 0; count < 20; count++) await create(`kept-${count}`);
+    await eventually(async () => assert.equal((await second.ask('GET', '/readyz')).status, 500));
+    for (const link of links) link.heal();
+    let revision = 0;
+    for (let answers = 0; answers < 20;) {
+      const [get, list, cached] = await Promise.all([
+        second.ask('GET', `${collection}/kept-19`),
+        second.ask('GET', collection),
+        second.ask('GET', `${collection}?resourceVersion=0`),
+      ]);
+      assert.match(`${get.status} ${list.status}`, /^(?:200|503) (?:200|503)$/, JSON.stringify([get.body, list.body]));
+      assert.ok(Number(cached.body.metadata.resourceVersion) >= revision, 'no read goes back');
+      revision = Number(cached.body.metadata.resourceVersion);
+      if (list.status !== 200) continue;
+      assert.equal((list.body.items as readonly unknown[]).length, 41);
+      if (get.status === 200) answers++;
+    }
+  });
+
+  test('writes do not fail with the lease of an Event that is written at the same time', async () => {
+    await using cluster = await startSharedCluster({ members: 1, servers: 1 });
+    const url = cluster.etcd.urls[0] ?? '';
+    using client = new Connection(cluster.servers[0]?.port ?? 0, cluster.credentials);
+    const event = (name: string): Promise<Answer> =>
+      client.ask('POST', '/api/v1/namespaces/default/events', {
+        metadata: { name },
+        involvedObject: { kind: 'Pod', name: 'pod', namespace: 'default' },
+        reason: 'Test',
+      });
+    assert.equal((await event('before')).status, 201);
+    const { leases } = await callEtcd(url, 'lease/leases');
+    for (const { ID } of leases as readonly { readonly ID: string }[]) await callEtcd(url, 'lease/revoke', { ID });
+    const [during, ...maps] = await Promise.all([
+      event('during'),
+      ...['a', 'b', 'c'].map((name) => client.ask('POST', collection, { metadata: { name } })),
+    ]);
+    assert.deepEqual(
+      maps.map(({ status }) => status),
+      [201, 201, 201],
+      JSON.stringify(maps),
+    );
+    assert.match(`${during.status}`, /^(?:201|503)$/, JSON.stringify(during.body));
+    await eventually(async () => assert.equal((await event('after')).status, 201));
+  });
+
   test('a watch moves to another member when its member is silent or cut off from the others', async () => {
     const links: Link[] = [];
     await using cluster = await startSharedCluster({ members: 3, servers: 1, linked: [[0, links]] });

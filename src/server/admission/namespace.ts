@@ -13,7 +13,7 @@ export async function awaitNamespace(
 ): Promise<void> {
   if (!store.isShared || !kind.namespaced) return;
   const cache = watchCache.of(namespaceKind);
-  if (cache.get(cache.key('', namespace)) === undefined) await store.sync();
+  if (cache.get(cache.key('', namespace)) === undefined) await watchCache.sync();
 }
 
 /**

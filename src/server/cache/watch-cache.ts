@@ -46,6 +46,7 @@ export class WatchCache {
   readonly #stop = new AbortController();
   readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
   #revision = 0;
+  #restarting: Promise<void> | undefined;
 
   private constructor(options: WatchCacheOptions, floor: number) {
     const { limits = defaultLimits, kinds } = options;
@@ -73,14 +74,20 @@ export class WatchCache {
     const observer: WatchObserver = {
       onChanges: (changes, reached) => this.#take(changes, reached, loaded),
       onEnd: (error) => {
-        if (error instanceof CompactedError) void this.#restart(); // never rejects
-        else this.#options.onLost(error);
+        if (!(error instanceof CompactedError)) {
+          this.#options.onLost(error);
+          return;
+        }
+        const restarting = this.#restart().finally(() => {
+          if (this.#restarting === restarting) this.#restarting = undefined;
+        });
+        this.#restarting = restarting;
       },
     };
     await this.#options.store.watch(registryRoot, from, observer, this.#stop.signal);
   }
 
-  /** Loads everything again, because changes were missed. */
+  /** Loads everything again, because changes were missed. Never rejects. */
   async #restart(): Promise<void> {
     const { store, clock, onLost } = this.#options;
     const { signal } = this.#stop;
@@ -101,6 +108,12 @@ export class WatchCache {
         await sleep(restartMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
+  }
+
+  /** Resolves when reads include every write that any server of the store has acknowledged before the call. */
+  async sync(): Promise<void> {
+    await this.#options.store.sync();
+    await this.#restarting;
   }
 
   get revision(): number {

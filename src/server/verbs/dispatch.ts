@@ -40,7 +40,7 @@ export async function dispatchVerb(
   info: ResourceRequest,
   call: ApiCall,
 ): Promise<Reply | ListReply> {
-  if (context.store.isShared && isConsistent(context, info)) await context.store.sync();
+  if (context.store.isShared && isConsistent(context, info)) await context.watchCache.sync();
   const below = subresourceHandlers.get(info.subresource);
   if (below !== undefined) return below(context, resource, info, call);
   const { deprecation } = resource.kind;

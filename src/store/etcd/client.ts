@@ -20,10 +20,8 @@ export interface EtcdAddress {
   readonly pair?: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** How long one member has to answer a call, before another one is tried. */
+/** How long one member has to answer a call, before another one is tried. Calls are tried for twice as long. */
 const attemptMs = 2000;
-/** How long a read is tried in all. */
-const readMs = 4000;
 const pauseMs = { first: 20, longest: 250 };
 
 const channelOptions = {
@@ -76,19 +74,19 @@ export class EtcdClient implements Disposable {
     return this.#members.map(({ url }) => url);
   }
 
-  /** Sends further calls to another member. */
-  rotate(): void {
-    this.#current = (this.#current + 1) % this.#members.length;
+  /** Sends further calls to another member than this one. */
+  leave(url: string): void {
+    if (url === this.url) this.#current = (this.#current + 1) % this.#members.length;
   }
 
   /** Sends a call to one member once. */
   attempt<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    { timeoutMs = attemptMs, member = this.#current }: { readonly timeoutMs?: number; readonly member?: number } = {},
+    { timeoutMs = attemptMs }: { readonly timeoutMs?: number } = {},
   ): Promise<Response> {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const { client } = this.#member(member);
+    const { client } = this.#member();
     const options = { deadline: Date.now() + timeoutMs };
     client.makeUnaryRequest(
       method.path,
@@ -106,17 +104,21 @@ export class EtcdClient implements Disposable {
   }
 
   /** Sends a call to members in turn until one answers. Only for calls that may be applied twice. */
-  async call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
-    const giveUp = performance.now() + readMs;
+  async call<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    { timeoutMs = attemptMs }: { readonly timeoutMs?: number } = {},
+  ): Promise<Response> {
+    const giveUp = performance.now() + 2 * timeoutMs;
     for (let pause: number = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.longest)) {
-      const member = this.#current;
+      const { url } = this;
       try {
-        return await this.attempt(method, request, { member });
+        return await this.attempt(method, request, { timeoutMs });
       } catch (error) {
         const failure = failureOf(error);
         if (failure !== 'not applied' && failure !== 'unknown' && failure !== 'overloaded') throw error;
-        if (performance.now() > giveUp) throw unavailable(this.#member(member).url, error);
-        if (member === this.#current) this.rotate();
+        if (performance.now() > giveUp) throw unavailable(url, error);
+        this.leave(url);
         await sleep(pause);
       }
     }
@@ -128,8 +130,8 @@ export class EtcdClient implements Disposable {
     return client.makeBidiStreamRequest(method.path, method.encode, method.decode, this.#metadata);
   }
 
-  #member(index: number = this.#current): { readonly url: string; readonly client: Client } {
-    const member = this.#members[index];
+  #member(): { readonly url: string; readonly client: Client } {
+    const member = this.#members[this.#current];
     if (member === undefined) throw new Error('bug: etcd has no endpoints');
     return member;
   }

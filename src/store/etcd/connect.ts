@@ -36,7 +36,7 @@ export async function connect(
         });
       }
       onNotice('cannot reach etcd, retrying', { endpoint: url, reason: reasonOf(error) });
-      if (url === client.url) client.rotate();
+      client.leave(url);
       await sleep(Math.min(pause, left));
     }
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { setTimeout } from '../../machine/timers.ts';
-import { StoreUnavailableError } from '../errors.ts';
+import { QuotaExceededError, StoreUnavailableError } from '../errors.ts';
 import type { StoreLimits } from '../limits.ts';
 import { defaultMaxValueBytes, effectiveQuota, historyShare } from '../limits.ts';
 import type { Commit, Entry, Range, RangeOptions, Store, StoreStatus, WatchObserver, Write } from '../store.ts';
@@ -39,7 +39,7 @@ export interface EtcdStoreOptions extends EtcdAddress, ConnectOptions, StoreLimi
 const maxWaiting = 16_384;
 /** The number of revisions of etcd from before the start that clients can resume from. */
 const initialHistory = 10_000;
-/** How long a consistent read waits for the watch. */
+/** How long a consistent read waits for events, and the start while none arrives. */
 const syncMs = 5000;
 /** How long the store waits for an event before it requests the progress of the watch. */
 const eventMs = 5;
@@ -96,7 +96,7 @@ class EtcdStore implements Store {
     this.#maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.#quotaBytes = options.quotaBytes ?? effectiveQuota();
     this.#keys = new Keys(options.prefix);
-    this.#mirror = new Mirror(this.#keys);
+    this.#mirror = new Mirror(this.#keys, this.#quotaBytes * historyShare);
     this.#session = new Session(client);
     this.#leases = new SharedLeases(client);
     const onLost = (reason: string): void => this.#reload(reason);
@@ -117,7 +117,7 @@ class EtcdStore implements Store {
 
   /** Loads the state. */
   async open(): Promise<void> {
-    await this.#load();
+    await this.#load(initialHistory);
     const { keepMs = 5 * 60_000, onNotice = () => undefined } = this.#options;
     if (keepMs === 0) return;
     const onError = (error: unknown): void => onNotice('failed to compact etcd, retrying', { reason: reasonOf(error) });
@@ -179,7 +179,6 @@ class EtcdStore implements Store {
       return await this.#writer.commit({ writes, leases, bytes });
     } finally {
       this.#pendingBytes -= added;
-      this.#trim();
     }
   }
 
@@ -187,7 +186,7 @@ class EtcdStore implements Store {
     const leases = new Map<number, bigint>();
     for (const { ttlSeconds } of writes) {
       if (ttlSeconds === undefined || leases.has(ttlSeconds)) continue;
-      leases.set(ttlSeconds, await this.#leases.idFor(ttlSeconds));
+      leases.set(ttlSeconds, await this.#leases.idFor(ttlSeconds).catch((error: unknown) => this.#fail(error)));
     }
     return leases;
   }
@@ -233,29 +232,32 @@ class EtcdStore implements Store {
     const before = this.#mirror.reached;
     const { header } = await this.#client
       .call(range, { key: this.#keys.own('none'), isCountOnly: true })
-      .catch((error: unknown) => {
-        throw unavailable(this.#client.url, error);
-      });
+      .catch((error: unknown) => this.#fail(error));
     if (header.revision < before) this.#reload('etcd was restored from a backup');
-    await this.#reloading;
+    if (this.#reloading !== undefined) {
+      await withDeadline(this.#reloading, 'the store loads everything again from etcd: try again');
+    }
     await this.#reach(header.revision);
+  }
+
+  /** Rejects with the error for callers. */
+  #fail(error: unknown): never {
+    throw failureOf(error) === 'no space' ? new QuotaExceededError() : unavailable(this.#client.url, error);
   }
 
   /** Resolves when the mirror has reached a revision of etcd, which may have no event in this cluster. */
   async #reach(revision: number): Promise<void> {
     const reached = this.#mirror.reach(revision);
     if (reached === undefined) return;
-    const late = Promise.withResolvers<never>();
-    const ask = setTimeout(() => void this.#askForEvents().catch(late.reject), eventMs);
-    const timer = setTimeout(
-      () => late.reject(new StoreUnavailableError('etcd does not deliver events: reads would be outdated')),
-      syncMs,
-    );
+    const failed = Promise.withResolvers<never>();
+    const ask = setTimeout(() => void this.#askForEvents().catch(failed.reject), eventMs);
     try {
-      await Promise.race([reached, late.promise]);
+      await withDeadline(
+        Promise.race([reached, failed.promise]),
+        'etcd does not deliver events: reads would be outdated',
+      );
     } finally {
       clearTimeout(ask);
-      clearTimeout(timer);
     }
   }
 
@@ -308,12 +310,6 @@ class EtcdStore implements Store {
     if (this.#closed !== undefined) throw closedError();
   }
 
-  #trim(): void {
-    const { history } = this.#mirror;
-    const allowed = this.#quotaBytes * historyShare;
-    if (history.pastBytes > allowed) history.compact(history.revisionKeeping(allowed / 2));
-  }
-
   /** Loads the state again, because events are lost. Watches end with a `CompactedError`. */
   #reload(reason: string): void {
     this.#isLost = true;
@@ -327,7 +323,8 @@ class EtcdStore implements Store {
     for (let pause = retryMs.first; this.#closed === undefined; pause = Math.min(2 * pause, retryMs.longest)) {
       this.#isLost = false;
       try {
-        await this.#load();
+        // Without history, so that the state does not go back for those that read meanwhile.
+        await this.#load(0);
         if (!this.#isLost) return;
       } catch (error) {
         this.#options.onNotice?.('cannot load from etcd, retrying', { reason: reasonOf(error) });
@@ -336,17 +333,22 @@ class EtcdStore implements Store {
     }
   }
 
-  /** Loads a recent state, and follows the events since, which are the history that clients resume from. */
-  async #load(): Promise<void> {
+  /** Loads the state of some revisions ago, and follows the events since, which are the history that clients resume from. */
+  async #load(historyLength: number): Promise<void> {
     const { owner } = this.#options;
     if (owner !== undefined) await claimPrefix(this.#client, this.#keys, owner);
     const epoch = await this.#currentEpoch();
     const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
-    const oldest = Math.max(1, header.revision - initialHistory, epoch.modRevision);
+    const oldest = Math.max(1, header.revision - historyLength, epoch.modRevision);
     const { kvs, revision } = await this.#readFrom(oldest);
     this.#mirror.load({ kvs, revision, epoch });
     this.#feed.start();
-    await this.#reach(header.revision);
+    for (let before = 0; this.#mirror.reached < header.revision;) {
+      before = this.#mirror.reached;
+      await this.#reach(header.revision).catch((error: unknown) => {
+        if (this.#mirror.reached === before) throw error; // otherwise events arrive, and take longer
+      });
+    }
   }
 
   /** The state at a revision of etcd, or at the oldest later one that it still has. */
@@ -371,6 +373,17 @@ class EtcdStore implements Store {
     if (!revisions.isBatching || revisions.lastOf(header.revision) >= revision) return epoch;
     await raiseRevisions(this.#client, this.#keys, { epoch, revision, etcd: header.revision });
     return this.#currentEpoch();
+  }
+}
+
+/** Rejects with a `StoreUnavailableError` when a promise takes too long. */
+async function withDeadline(promise: Promise<void>, message: string): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new StoreUnavailableError(message)), syncMs);
+  try {
+    await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

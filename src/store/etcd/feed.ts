@@ -5,7 +5,7 @@ import type { EtcdClient } from './client.ts';
 import { epochKey } from './epoch.ts';
 import { reasonOf } from './failures.ts';
 import type { Keys } from './keys.ts';
-import type { WatchRequest, WatchResponse } from './messages.ts';
+import type { EtcdEvent, WatchRequest, WatchResponse } from './messages.ts';
 import { status, watch } from './messages.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -32,9 +32,13 @@ export class Feed implements Disposable {
   readonly #epochKey: string;
   readonly #timer: NodeJS.Timeout;
   #stream: ClientDuplexStream<WatchRequest, WatchResponse> | undefined;
+  /** The member of the stream. */
+  #url = '';
+  /** Events of a revision that is not complete. */
+  #incomplete: readonly EtcdEvent[] = [];
   #clusterId: bigint | undefined;
   #lastMessage = performance.now();
-  /** When the oldest of the waiting reads began to wait; undefined: none waits. */
+  /** Since when reads wait and no event arrives; undefined: none waits. */
   #awaitedSince: number | undefined;
   /** Whether the member answers a progress request only after the events before it. */
   #hasExactProgress = false;
@@ -87,6 +91,8 @@ export class Feed implements Disposable {
     const { client, keys, mirror } = this.#options;
     const stream = client.stream(watch);
     this.#stream = stream;
+    this.#url = client.url;
+    this.#incomplete = [];
     this.#lastMessage = performance.now();
     this.#awaitedSince = undefined;
     this.#hasExactProgress = false;
@@ -108,7 +114,7 @@ export class Feed implements Disposable {
   }
 
   #take(response: WatchResponse): void {
-    const { header, created, canceled, compactRevision, reason, events, watchId } = response;
+    const { header, created, canceled, compactRevision, reason, watchId } = response;
     const { mirror, onBehind } = this.#options;
     this.#lastMessage = performance.now();
     if (header.clusterId !== 0n) {
@@ -127,12 +133,24 @@ export class Feed implements Disposable {
     if (created && header.revision < mirror.reached) onBehind();
     this.#failures = 0;
     this.#problem = undefined;
+    const events = this.#complete(response);
+    if (events.length > 0) this.#awaitedSince = undefined;
     if (events.some(({ kv }) => kv.key === this.#epochKey && kv.modRevision > mirror.reached)) {
       this.#lose('the state of the cluster was replaced');
       return;
     }
     mirror.apply(events);
     if (watchId === -1n && events.length === 0 && this.#hasExactProgress) mirror.progress(header.revision);
+  }
+
+  /** The events of complete revisions, which this response and those before it have. */
+  #complete({ events, isFragment }: WatchResponse): readonly EtcdEvent[] {
+    if (events.length === 0) return events;
+    const received = this.#incomplete.length === 0 ? events : [...this.#incomplete, ...events];
+    const last = received.at(-1)?.kv.modRevision;
+    const end = isFragment ? received.findIndex(({ kv }) => kv.modRevision === last) : received.length;
+    this.#incomplete = received.slice(end);
+    return received.slice(0, end);
   }
 
   /** Stops: later events must not be applied without those that are missing. */
@@ -153,10 +171,9 @@ export class Feed implements Disposable {
   }
 
   #reconnect(reason: string): void {
-    const { client } = this.#options;
-    this.#problem = `etcd ${client.url}: ${reason}`;
+    this.#problem = `etcd ${this.#url}: ${reason}`;
     this.#drop();
-    client.rotate();
+    this.#options.client.leave(this.#url);
     if (this.#isClosed) return;
     const delay = Math.min(reconnectMs.first * 2 ** this.#failures++, reconnectMs.longest);
     setTimeout(() => {

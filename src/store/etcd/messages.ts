@@ -75,6 +75,8 @@ export interface WatchResponse {
   readonly canceled: boolean;
   readonly compactRevision: number;
   readonly reason: string;
+  /** Whether the next response continues this one, perhaps with events of the same revision. */
+  readonly isFragment: boolean;
   readonly events: readonly EtcdEvent[];
 }
 
@@ -249,6 +251,7 @@ function readEvent(reader: WireReader): EtcdEvent {
 
 function readWatch(reader: WireReader): WatchResponse {
   let [header, watchId, created, canceled, compactRevision, reason] = [noHeader, 0n, false, false, 0, ''];
+  let isFragment = false;
   const events: EtcdEvent[] = [];
   fields(reader, (number) => {
     if (number === 1) header = readHeader(reader.message());
@@ -257,11 +260,12 @@ function readWatch(reader: WireReader): WatchResponse {
     else if (number === 4) canceled = reader.int() !== 0;
     else if (number === 5) compactRevision = reader.int();
     else if (number === 6) reason = reader.string();
+    else if (number === 7) isFragment = reader.int() !== 0;
     else if (number === 11) events.push(readEvent(reader.message()));
     else return false;
     return true;
   });
-  return { header, watchId, created, canceled, compactRevision, reason, events };
+  return { header, watchId, created, canceled, compactRevision, reason, isFragment, events };
 }
 
 function readStatus(reader: WireReader): Status {
@@ -349,6 +353,7 @@ export const watch: Method<WatchRequest, WatchResponse> = {
         writer.string(1, request.key);
         writer.string(2, request.end);
         writer.int(3, request.from);
+        writer.int(8, 1); // otherwise one answer has all events of up to 1,000 revisions
       });
     }),
   decode: (bytes) => readWatch(readerOf(bytes)),

@@ -31,6 +31,7 @@ export class Mirror {
   readonly watchers = new Watchers();
   readonly #keys: Keys;
   readonly #markers: string;
+  readonly #historyBytes: number;
   #epoch = firstEpoch;
   #revisions = new Revisions(firstEpoch);
   #history = new History(1);
@@ -39,8 +40,10 @@ export class Mirror {
   #reached = 0;
   readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
 
-  constructor(keys: Keys) {
+  /** `historyBytes` limits the values that only reads of past revisions need. */
+  constructor(keys: Keys, historyBytes = Infinity) {
     this.#keys = keys;
+    this.#historyBytes = historyBytes;
     this.#markers = keys.own(markerName, '');
   }
 
@@ -81,9 +84,9 @@ export class Mirror {
     const before = this.#history.revision;
     this.#history = new History(compacted, tree);
     this.watchers.end(new CompactedError(before, compacted));
-    // Waits for revisions of the state before end, too.
-    this.#resolve(Infinity);
     this.#reached = revision; // may be lower than before, when etcd was restored from a backup
+    // This state is later than those that others wait for, also when its revision is lower.
+    this.#resolve(Infinity);
   }
 
   /** Applies the events of whole revisions. */
@@ -97,6 +100,9 @@ export class Mirror {
     }
     this.#reached = last;
     if (commits.length > 0) this.watchers.publish(commits, this.#history.revision);
+    if (this.#history.pastBytes > this.#historyBytes) {
+      this.#history.compact(this.#history.revisionKeeping(this.#historyBytes / 2));
+    }
     this.#resolve();
   }
 

@@ -26,8 +26,8 @@ export interface EtcdState {
   readonly entries: readonly Entry[];
 }
 
-/** The keys of the first page, and about how many bytes each later one has. */
-const page = { keys: 100, bytes: 16 << 20 };
+/** The keys of the first page, about how many bytes each later one has, and how long a member may take for one. */
+const page = { keys: 100, bytes: 8 << 20, timeoutMs: 10_000 };
 
 /** Reads the state of a prefix without writing to etcd. Rejects if there is none, or if it is incomplete. */
 export async function readEtcdState(options: EtcdReadOptions): Promise<EtcdState> {
@@ -59,7 +59,7 @@ export async function readAll(
 ): Promise<readonly KeyValue[]> {
   const kvs: KeyValue[] = [];
   for (let [key, limit, bytes] = [prefix, page.keys, 0]; ;) {
-    const response = await client.call(range, { key, end, revision, limit });
+    const response = await client.call(range, { key, end, revision, limit }, page);
     for (const kv of response.kvs) {
       kvs.push(kv);
       bytes += kv.value.length;

@@ -63,6 +63,31 @@ suite('stores over one etcd', { skip: etcdProgram === undefined && 'needs etcd o
     assert.equal((await opened.stores[1]?.get(kept))?.value, 'kept');
   });
 
+  test('one that opens later has the same history, also if etcd sends it in fragments', async () => {
+    await using opened = await openTwo();
+    const [first] = opened.stores;
+    assert.ok(first);
+    const from = first.revision;
+    const value = 'x'.repeat(20_000);
+    // Batches of about 1.2 MB; etcd sends fragments of up to 2 MB.
+    await Promise.all(
+      Array.from({ length: 400 }, async (_, index) => first.commit([{ key: `/registry/large/${index}`, value }])),
+    );
+    await using late = await openEtcdStore({ endpoints: endpoints(), prefix: `/shared${count}` });
+    const histories = await Promise.all(
+      [first, late].map(async (store) => {
+        const changes: Change[] = [];
+        const onChanges = (some: readonly Change[]): void => void changes.push(...some);
+        const stop = new AbortController();
+        await store.watch('/registry/', from, { onChanges, onEnd: assert.fail }, stop.signal);
+        stop.abort();
+        return changes.map(({ key, revision, entry }) => [key, revision, entry?.value.length]);
+      }),
+    );
+    assert.equal(histories[0]?.length, 400);
+    assert.deepEqual(histories[1], histories[0]);
+  });
+
   test('one of them compacts at a time, and none loses its place', async () => {
     const keepMs = 200;
     const began = performance.now();

@@ -13,7 +13,7 @@ import type { Failure } from './failures.ts';
 import { failureOf, reasonOf } from './failures.ts';
 import type { Keys } from './keys.ts';
 import type { Session, SharedLeases } from './leases.ts';
-import type { TxnRequest, TxnResponse } from './messages.ts';
+import type { OperationResponse, TxnRequest, TxnResponse } from './messages.ts';
 import { bytesOfText, range, txn } from './messages.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -108,7 +108,10 @@ export class Writer {
       const { isBatching } = this.#options.mirror.revisions;
       const batch = isBatching ? takeBatch(this.#queue) : this.#queue.splice(0, 1);
       try {
-        await this.#send(batch);
+        const fence = this.#fence;
+        if (batch.length > 0) await this.#send(batch);
+        // Some batches are settled without a write of the fence, whose event a barrier needs.
+        if (barriers.length > 0 && this.#fence === fence) await this.#send([]);
         for (const { resolve } of barriers) resolve();
       } catch (error) {
         this.#problem = reasonOf(error);
@@ -164,8 +167,8 @@ export class Writer {
       await mirror.reach(revision);
       for (const [position, pending] of batch.entries()) {
         const nested = response.responses[position + 1];
-        const isApplied = nested?.type === 'txn' && nested.succeeded;
-        this.#settle(pending, isApplied ? revisions.of(revision, position) : undefined);
+        const responses = nested?.type === 'txn' && nested.succeeded ? nested.responses : undefined;
+        this.#settle(pending, responses && this.#revisionOf(pending, responses, revisions.of(revision, position)));
       }
       return;
     }
@@ -188,6 +191,11 @@ export class Writer {
     this.#options.session.reset();
     if (wasSent) throw unknownOutcome();
     await this.#sendFenced(batch);
+  }
+
+  /** The revision for the client of a commit, which etcd has applied at `revision`. */
+  #revisionOf(pending: Pending, responses: readonly OperationResponse[], revision: number): number {
+    return hasChanged(pending, responses) ? revision : this.#options.mirror.history.revision;
   }
 
   #wasWritten(revision: number): boolean {
@@ -219,7 +227,7 @@ export class Writer {
       } catch (error) {
         const failure = failureOf(error);
         if (failure === 'unknown') wasSent = true;
-        else if (failure !== 'not applied' && failure !== 'overloaded') throw error;
+        else if (failure !== 'not applied' && failure !== 'overloaded') throw wasSent ? unknownOutcome(error) : error;
         const elapsed = performance.now() - began;
         if (!wasSent && elapsed > refusedMs) throw unavailable(url, error);
         if (elapsed > unknownMs) {
@@ -228,7 +236,7 @@ export class Writer {
             cause: error,
           });
         }
-        if (failure !== 'overloaded' && url === client.url) client.rotate();
+        if (failure !== 'overloaded') client.leave(url);
         await sleep(pause);
       }
     }
@@ -240,20 +248,29 @@ export class Writer {
       await this.#withoutSpace(batch);
     } else if (failure === 'too large' || failure === 'invalid transaction') {
       if (batch.length <= 1) throw tooLargeOr(error, failure, batch[0]);
-      for (const pending of batch) await this.#send([pending]).catch(pending.reject);
+      await this.#sendEach(batch);
     } else if (failure === 'lease not found') {
       this.#fence = undefined;
       this.#options.session.reset();
       this.#options.leases.reset();
-      throw new StoreUnavailableError('a lease in etcd has expired: try again', { cause: error });
+      const expired = new StoreUnavailableError('a lease in etcd has expired: try again', { cause: error });
+      if (batch.length === 0) throw expired;
+      if (batch.length === 1) batch[0]?.reject(expired);
+      else await this.#sendEach(batch);
     } else {
       throw unavailable(this.#options.client.url, error);
     }
   }
 
+  /** After one commit has made etcd reject the batch. */
+  async #sendEach(batch: readonly Pending[]): Promise<void> {
+    for (const pending of batch) await this.#send([pending]).catch(pending.reject);
+  }
+
   /** Only deletions are possible. */
   async #withoutSpace(batch: readonly Pending[]): Promise<void> {
     this.#hasNoSpace = true;
+    if (batch.length === 0) throw new QuotaExceededError();
     for (const pending of batch) {
       if (isDeletion(pending)) await this.#sendAlone(pending).catch(pending.reject);
       else pending.reject(new QuotaExceededError());
@@ -274,7 +291,8 @@ export class Writer {
     const isReplaced = !response.succeeded && !isEpoch(epoch, response.responses[0]);
     if (isReplaced || revision < reached) throw this.#replaced(wasSent || response.succeeded);
     await this.#reach(revision);
-    if (response.succeeded) this.#settle(pending, revisions.of(revision, 0));
+    const { succeeded, responses } = response;
+    if (succeeded) this.#settle(pending, this.#revisionOf(pending, responses, revisions.of(revision, 0)));
     else if (!wasSent) this.#settle(pending, undefined);
     else if (conflictOf(pending.writes, stateOf(mirror)) === undefined) this.#settle(pending, undefined);
     else throw unknownOutcome();
@@ -301,8 +319,7 @@ export class Writer {
   #settle(pending: Pending, revision: number | undefined): void {
     const { mirror } = this.#options;
     if (revision !== undefined) {
-      const isChanged = this.#wasWritten(revision);
-      pending.resolve({ ok: true, revision: isChanged ? revision : mirror.history.revision });
+      pending.resolve({ ok: true, revision });
       return;
     }
     const conflict = conflictOf(pending.writes, stateOf(mirror));
@@ -322,8 +339,13 @@ export class Writer {
   }
 }
 
-const unknownOutcome = (): UnknownOutcomeError =>
-  new UnknownOutcomeError('etcd did not answer in time: the write may or may not be done');
+const unknownOutcome = (cause?: unknown): UnknownOutcomeError =>
+  new UnknownOutcomeError('etcd did not answer in time: the write may or may not be done', { cause });
+
+/** Whether a commit that succeeded has changed a key: some delete keys that are absent, or only check. */
+const hasChanged = ({ writes }: Queued, responses: readonly OperationResponse[]): boolean =>
+  writes.some(({ value, isCheck }) => value !== undefined && isCheck !== true) ||
+  responses.some((response) => response.type === 'delete' && response.deleted > 0);
 
 const isDeletion = ({ writes }: Queued): boolean =>
   writes.every(({ value, isCheck }) => isCheck || value === undefined);
