@@ -9,9 +9,11 @@ import type { SharedCluster } from './cluster.ts';
 import { startSharedCluster } from './cluster.ts';
 import type { KeyEvent, Operation } from './history.ts';
 import { checkLinearizable } from './history.ts';
+import type { Link } from './link.ts';
 
 /** `FAIRLEAD_FAULT_ROUNDS=200` for a long run. */
 const rounds = Number(process.env['FAIRLEAD_FAULT_ROUNDS'] ?? 6);
+const roundsOfHistory = 10;
 const collection = '/api/v1/namespaces/default/configmaps';
 const clientCount = 6;
 const keyCount = 8;
@@ -20,21 +22,32 @@ test(
   `the history of three servers over three etcd members is linearizable in spite of ${rounds} faults`,
   { skip: unlessInstalled('etcd') },
   async (context) => {
-    await using cluster = await startSharedCluster({ members: 3, servers: 3 });
-    const stop = new AbortController();
+    const links: readonly Link[][] = [[], [], []];
+    await using shared = await startSharedCluster({ members: 3, servers: 3, linked: [...links.entries()] });
+    const cluster = { ...shared, links };
     using cleanup = new DisposableStack();
     cleanup.defer(() => {
-      stop.abort();
       for (const { log } of cluster.servers) if (log !== '') context.diagnostic(log);
     });
-    const start = await listRevision(cluster);
+    // etcd and the servers keep five minutes of history.
+    for (let left = rounds; left > 0; left -= roundsOfHistory) {
+      context.diagnostic(await checkHistory(cluster, Math.min(left, roundsOfHistory)));
+    }
+  },
+);
+
+/** Runs clients during some faults, and checks the history of all of them. Returns a summary. */
+async function checkHistory(cluster: LinkedCluster, faultCount: number): Promise<string> {
+  const stop = new AbortController();
+  try {
+    const start = await deleteAll(cluster);
     const operations: Operation[] = [];
     const clients = Array.from({ length: clientCount }, (_, index) =>
       runClient(cluster, { server: index % 3, name: `c${index}`, operations, signal: stop.signal }),
     );
     const followers = cluster.servers.map((_, index) => new EventFollower(cluster, index, start));
     const following = followers.map((follower) => follower.run(stop.signal));
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < faultCount; round++) {
       const fault = faults[Math.floor(Math.random() * faults.length)] ?? faults[0];
       const victim = Math.floor(Math.random() * 3);
       const before = operations.length;
@@ -49,11 +62,16 @@ test(
     for (const follower of followers) follower.checkPrefixOf(events);
     checkLinearizable(operations, events);
     const written = operations.filter(({ what }) => what.type === 'write').length;
-    context.diagnostic(`${rounds} faults, ${operations.length} operations, ${written} writes, ${events.length} events`);
-  },
-);
+    return `${faultCount} faults, ${operations.length} operations, ${written} writes, ${events.length} events`;
+  } finally {
+    stop.abort();
+  }
+}
 
-type Fault = (cluster: SharedCluster, victim: number) => Promise<void>;
+/** A cluster, and for each server its links to the members of etcd. */
+type LinkedCluster = Omit<SharedCluster, typeof Symbol.asyncDispose> & { readonly links: readonly (readonly Link[])[] };
+
+type Fault = (cluster: LinkedCluster, victim: number) => Promise<void>;
 
 const faults: readonly Fault[] = [
   async ({ etcd }, victim) => {
@@ -76,7 +94,19 @@ const faults: readonly Fault[] = [
     await delay(500 + Math.random() * 3000);
     servers[victim]?.signal('SIGCONT');
   },
+  // One server cannot reach one member.
+  async ({ links }, victim) => cutForAWhile([links[victim]?.[Math.floor(Math.random() * 3)]]),
+  // One server cannot reach any member.
+  async ({ links }, victim) => cutForAWhile(links[victim] ?? []),
+  // No server can reach one member.
+  async ({ links }, victim) => cutForAWhile(links.map((ofServer) => ofServer[victim])),
 ];
+
+async function cutForAWhile(links: readonly (Link | undefined)[]): Promise<void> {
+  for (const link of links) link?.cut();
+  await delay(500 + Math.random() * 3000);
+  for (const link of links) link?.heal();
+}
 
 interface ClientOptions {
   /** The server that it uses first. */
@@ -88,7 +118,7 @@ interface ClientOptions {
 
 /** Sends random requests, one after the other, and goes to another server when one fails. */
 async function runClient(
-  cluster: SharedCluster,
+  cluster: LinkedCluster,
   { server: first, name, operations, signal }: ClientOptions,
 ): Promise<void> {
   let count = 0;
@@ -151,12 +181,16 @@ async function request(
   }
   const { status, body } = await connection.ask('GET', collection);
   if (!isKnown(status, body, 200)) return undefined;
-  const items = (body.items as readonly { metadata: { name: string }; data: { value: string } }[]).filter(isOurs);
+  const items = (body.items as readonly (NamedObject & { readonly data: { readonly value: string } })[]).filter(isOurs);
   const values = new Map(items.map((item) => [item.metadata.name, item.data.value]));
   return { type: 'list', values, revision: Number(body.metadata.resourceVersion) };
 }
 
-const isOurs = ({ metadata }: { readonly metadata: { readonly name: string } }): boolean => /^k\d$/.test(metadata.name);
+interface NamedObject {
+  readonly metadata: { readonly name: string };
+}
+
+const isOurs = ({ metadata }: NamedObject): boolean => /^k\d$/.test(metadata.name);
 
 /** A write that fails with a 5xx may be done; anything else is a bug. */
 function isKnown(status: number, body: unknown, expected: number): boolean {
@@ -177,10 +211,14 @@ async function withDeadline<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-async function listRevision({ servers, credentials }: SharedCluster): Promise<number> {
+/** Deletes what an earlier history has left. Returns a revision without any of the keys. */
+async function deleteAll({ servers, credentials }: LinkedCluster): Promise<number> {
   using connection = new Connection(servers[0]?.port ?? 0, credentials);
-  const { body } = await connection.ask('GET', collection);
-  return Number(body.metadata.resourceVersion);
+  for (;;) {
+    await connection.ask('DELETE', collection);
+    const { body } = await connection.ask('GET', collection);
+    if (!(body.items as readonly NamedObject[]).some(isOurs)) return Number(body.metadata.resourceVersion);
+  }
 }
 
 const eventOf = ({ type, object }: WatchEvent): KeyEvent => ({
@@ -190,7 +228,7 @@ const eventOf = ({ type, object }: WatchEvent): KeyEvent => ({
 });
 
 /** All events since a revision, in order, as every server reports them in the end. */
-async function allEvents({ servers, credentials }: SharedCluster, from: number): Promise<readonly KeyEvent[]> {
+async function allEvents({ servers, credentials }: LinkedCluster, from: number): Promise<readonly KeyEvent[]> {
   const histories: (readonly KeyEvent[])[] = [];
   for (const { port } of servers) {
     using connection = new Connection(port, credentials);
@@ -214,12 +252,12 @@ async function allEvents({ servers, credentials }: SharedCluster, from: number):
 
 /** A client that watches all the time, and resumes from its last event at another server when a watch ends. */
 class EventFollower {
-  readonly #cluster: SharedCluster;
+  readonly #cluster: LinkedCluster;
   readonly #events: KeyEvent[] = [];
   readonly #start: number;
   #server: number;
 
-  constructor(cluster: SharedCluster, server: number, start: number) {
+  constructor(cluster: LinkedCluster, server: number, start: number) {
     this.#cluster = cluster;
     this.#server = server;
     this.#start = start;
