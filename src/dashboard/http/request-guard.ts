@@ -27,7 +27,7 @@ export function rejectionOf(
   if (!isOwn(host)) {
     return {
       status: 421,
-      text: `the dashboard is not served at ${JSON.stringify(host.slice(0, 200))}: open the address that fairlead printed`,
+      text: `the dashboard is not served at ${JSON.stringify(host.slice(0, 200))}: open the address that fairlead printed, or pass --host`,
     };
   }
   const isWrite = method !== 'GET' && method !== 'HEAD';

@@ -89,7 +89,7 @@ function AnswersView({ answers: { answers, holders } }: { readonly answers: Answ
     <>
       {holders.length > 0 && (
         <section class="card facts">
-          <h2>Who has the address</h2>
+          <h2>Objects with this address</h2>
           <ul class="stack">
             {holders.map(({ cluster, id, text }) => (
               <li key={`${cluster} ${text}`}>

@@ -11,7 +11,7 @@ export function PlanPage({ store }: { readonly store: Store }) {
   return (
     <div class="plan">
       <h1>Plan</h1>
-      <p class="muted">What a change would do. Nothing is written.</p>
+      <p class="muted">Preview the effect of a change. Nothing is written.</p>
       <div class="columns">
         <ExportForm store={store} />
         <BalancerForm />
