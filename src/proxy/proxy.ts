@@ -5,6 +5,7 @@ import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import type { Clock, Random } from '../client/clock.ts';
 import { systemClock } from '../client/clock.ts';
+import { onAnyChange } from '../client/handlers.ts';
 import { EventRecorder } from '../client/events.ts';
 import { Informers } from '../client/informers.ts';
 import type { Key } from '../client/key.ts';
@@ -116,10 +117,9 @@ class RunningProxy implements RunningPart {
       onSlice: (slice) => this.#triggers.add(slice),
       onHealthCheck: (owner, check) => this.#checks.set(owner, check),
     });
-    const changed = (): void => this.#queueSync();
     this.#caches.nodes.subscribe({ added: () => (this.#hadNode = true) });
-    this.#caches.nodes.subscribe({ added: changed, updated: changed, deleted: changed });
-    this.#caches.serviceCidrs.subscribe({ added: changed, updated: changed, deleted: changed });
+    this.#caches.nodes.subscribe(onAnyChange(() => this.#queueSync()));
+    this.#caches.serviceCidrs.subscribe(onAnyChange(() => this.#queueSync()));
     this.ready = this.#synced.promise;
     // Callers need not await `ready`.
     this.ready.catch(() => {});

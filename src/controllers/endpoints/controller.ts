@@ -4,6 +4,7 @@ import type { EndpointPort, Endpoints } from '../../api/kinds/core/endpoints/sch
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { WriteOptions } from '../../client/client.ts';
+import { onKeyChange } from '../../client/handlers.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf, nameFor } from '../../client/key.ts';
@@ -130,9 +131,8 @@ class EndpointsController {
     const { caches, options } = this.#context;
     const batchMs = options.endpointUpdatesBatchPeriodMs ?? 0;
     const queue = this.#queue;
-    const enqueue = (service: Service): void => queue.add(keyOf(service));
     return [
-      caches.services.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue }),
+      caches.services.subscribe(onKeyChange((key) => queue.add(key))),
       onPodChange(caches, (key) => (batchMs > 0 ? queue.addAfter(key, batchMs) : queue.add(key))),
       this.#onEndpointsChange(Math.max(repairDelayMs, batchMs)),
     ];

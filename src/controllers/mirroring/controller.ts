@@ -2,6 +2,7 @@ import { messageOf } from '../../api/error-message.ts';
 import { endpointsKind } from '../../api/kinds/core/endpoints/kind.ts';
 import type { Endpoints } from '../../api/kinds/core/endpoints/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { onAnyChange } from '../../client/handlers.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
@@ -110,7 +111,7 @@ class MirroringController {
     const enqueue = (each: Endpoints | Service): void =>
       batchMs > 0 ? queue.addAfter(keyOf(each), batchMs) : queue.add(keyOf(each));
     return [
-      caches.endpoints.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue }),
+      caches.endpoints.subscribe(onAnyChange(enqueue)),
       this.#onServiceChange(enqueue),
       onSliceChange(caches, {
         managedBy,

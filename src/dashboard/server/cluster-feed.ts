@@ -17,7 +17,7 @@ import { connectionReason } from '../../client/connection-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
-import type { Handler } from '../../client/informer.ts';
+import { onKeyChange } from '../../client/handlers.ts';
 import { Informers, withoutManagedFields } from '../../client/informers.ts';
 import { keyOf } from '../../client/key.ts';
 import type { ClusterRow, EventRow, ImportRow, ServiceRow } from '../view/rows.ts';
@@ -87,9 +87,9 @@ export class ClusterFeed implements AsyncDisposable {
     const { name } = cluster;
     const serviceChanged = (key: string): void => changed(serviceId(name, key));
     const importChanged = (key: string): void => changed(importId(name, key));
-    this.#services.subscribe(keyed(serviceChanged));
-    for (const informer of [this.#superclusterExports, this.#exports]) informer.subscribe(keyed(serviceChanged));
-    for (const informer of [this.#imported, this.#serviceImports]) informer.subscribe(keyed(importChanged));
+    this.#services.subscribe(onKeyChange(serviceChanged));
+    for (const informer of [this.#superclusterExports, this.#exports]) informer.subscribe(onKeyChange(serviceChanged));
+    for (const informer of [this.#imported, this.#serviceImports]) informer.subscribe(onKeyChange(importChanged));
     const sliceChanged = (slice: EndpointSlice): void => {
       const key = serviceKeyOf(slice);
       if (key !== undefined) serviceChanged(key);
@@ -320,13 +320,6 @@ const addressesOf = ({ spec, status }: Service): readonly string[] => [
   ...(spec.externalIPs ?? []),
   ...(status.loadBalancer.ingress ?? []).flatMap(({ ip }) => ip ?? []),
 ];
-
-/** A handler that passes on the key of the object. */
-const keyed = (run: (key: string) => void): Handler<ApiObject> => ({
-  added: (object) => run(keyOf(object)),
-  updated: (object) => run(keyOf(object)),
-  deleted: (object) => run(keyOf(object)),
-});
 
 /** The last manifest that `kubectl apply` wrote is as large as the object. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';

@@ -7,11 +7,9 @@ import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { serviceImportAlphaKind, serviceImportKind } from '../../api/kinds/multicluster/serviceimport/kind.ts';
 import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/import.ts';
-import type { ApiObject } from '../../api/metadata.ts';
-import type { Handler } from '../../client/informer.ts';
+import { onKeyChange } from '../../client/handlers.ts';
 import type { InformersOptions } from '../../client/informers.ts';
 import { Informers } from '../../client/informers.ts';
-import { keyOf } from '../../client/key.ts';
 import type { Name } from '../../dnswire/data.ts';
 import type { Zones } from '../records/zones.ts';
 import type { ZoneUpdaterOptions } from './zone-updater.ts';
@@ -71,8 +69,8 @@ export class ZoneController {
       importedServices: importedServices ?? emptyLister,
     };
     const updater = new ZoneUpdater(this.caches, { zones, options: records, changed });
-    namespaces.subscribe(keyed((name) => updater.namespaceChanged(name)));
-    services.subscribe(keyed((key) => updater.serviceChanged(key)));
+    namespaces.subscribe(onKeyChange((name) => updater.namespaceChanged(name)));
+    services.subscribe(onKeyChange((key) => updater.serviceChanged(key)));
     slices?.subscribe({
       added: (slice) => {
         updater.sliceChanged(slice);
@@ -84,9 +82,9 @@ export class ZoneController {
       },
       deleted: (slice) => updater.sliceChanged(slice),
     });
-    pods?.subscribe(keyed((key) => updater.podChanged(key)));
-    imports?.subscribe(keyed((key) => updater.importChanged('ServiceImport', key)));
-    importedServices?.subscribe(keyed((key) => updater.importChanged('ImportedService', key)));
+    pods?.subscribe(onKeyChange((key) => updater.podChanged(key)));
+    imports?.subscribe(onKeyChange((key) => updater.importChanged('ServiceImport', key)));
+    importedServices?.subscribe(onKeyChange((key) => updater.importChanged('ImportedService', key)));
   }
 
   /** Whether every kind was read completely once. Until then a name that is not found may exist. */
@@ -121,10 +119,3 @@ export class ZoneController {
     this.#sliceServed(slice, key === undefined ? undefined : this.caches.services.get(key));
   }
 }
-
-/** A handler that passes on the key of the object. */
-const keyed = <T extends ApiObject>(run: (key: string) => void): Handler<T> => ({
-  added: (object) => run(keyOf(object)),
-  updated: (object) => run(keyOf(object)),
-  deleted: (object) => run(keyOf(object)),
-});

@@ -6,6 +6,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
+import { onAnyChange } from '../../client/handlers.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
@@ -174,7 +175,7 @@ export class ServiceController {
       if (key !== undefined && service !== undefined && provider.sendsToEndpoints?.(service) === true) queue.add(key);
     };
     if (provider.sendsToEndpoints === undefined) return () => undefined;
-    return slices.subscribe({ added: add, deleted: add, updated: add });
+    return slices.subscribe(onAnyChange(add));
   }
 
   async #work(sync: ServiceSync, key: Key, signal: AbortSignal): Promise<Outcome> {

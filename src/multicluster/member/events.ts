@@ -5,9 +5,8 @@ import type { ServiceExport } from '../../api/kinds/multicluster/serviceexport/s
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
-import type { ApiObject } from '../../api/metadata.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
-import type { Handler } from '../../client/informer.ts';
+import { onAnyChange, onKeyChange } from '../../client/handlers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import type { MemberCaches } from './caches.ts';
@@ -43,10 +42,10 @@ export function subscribeTo(
   listener: MemberListener,
   isExported: (key: Key) => boolean,
 ): void {
-  const exported = all((object) => listener.source(keyOf(object)));
+  const exported = onKeyChange((key) => listener.source(key));
   mutations.superclusterExports.follow(caches.superclusterExports, exported);
   mutations.serviceExports.follow(caches.serviceExports, exported);
-  const imported = all((object) => listener.target(keyOf(object)));
+  const imported = onKeyChange((key) => listener.target(key));
   mutations.importedServices.follow(caches.importedServices, imported);
   mutations.serviceImports.follow(caches.serviceImports, imported);
   const service = (object: Service): void => {
@@ -63,13 +62,13 @@ export function subscribeTo(
     },
     deleted: service,
   });
-  const slices = (...each: readonly EndpointSlice[]): void => {
-    for (const key of new Set(each.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
-    for (const key of new Set(each.flatMap(importKeysOf))) listener.target(key);
+  const slices = (slice: EndpointSlice, old = slice): void => {
+    const both = [slice, old];
+    for (const key of new Set(both.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
+    for (const key of new Set(both.flatMap(importKeysOf))) listener.target(key);
   };
-  mutations.slices.follow(caches.slices, { added: slices, updated: slices, deleted: slices });
-  const ranges = (): void => listener.state();
-  caches.serviceCidrs.subscribe({ added: ranges, updated: ranges, deleted: ranges });
+  mutations.slices.follow(caches.slices, onAnyChange(slices));
+  caches.serviceCidrs.subscribe(onAnyChange(() => listener.state()));
   caches.namespaces.subscribe({
     added: ({ metadata }) => listener.namespace(metadata.name ?? ''),
     updated({ metadata }, old) {
@@ -78,10 +77,3 @@ export function subscribeTo(
     deleted: ({ metadata }) => listener.namespace(metadata.name ?? ''),
   });
 }
-
-/** A handler that treats all events alike. */
-const all = (handle: (object: ApiObject) => void): Required<Handler<ApiObject>> => ({
-  added: (object) => handle(object),
-  updated: (object) => handle(object),
-  deleted: (object) => handle(object),
-});
