@@ -49,6 +49,7 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
     reaper: ['lease', 'member', 'project'],
     sync: ['guard', 'lease', 'member', 'merge', 'project', 'vip'],
     explain: ['guard', 'lease', 'member', 'merge', 'project', 'sync', 'vip'],
+    objects: ['explain', 'member', 'project'],
     webhook: ['explain', 'member', 'merge', 'project', 'sync'],
   },
   proxy: { routes: [], controller: ['routes'], nftables: ['routes'], userspace: ['routes'] },

@@ -8,6 +8,8 @@ export interface ColumnOptions {
   readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
+  /** See Column. */
+  readonly path?: string;
 }
 
 /** Defines a column; `cell` gets the object and the current time in milliseconds. */
@@ -22,6 +24,7 @@ export const column = <T extends ApiObject>(
   format: options.format ?? '',
   description,
   priority: options.wide ? 1 : 0,
+  ...(options.path === undefined ? {} : { path: options.path }),
   cell,
 });
 
@@ -37,7 +40,7 @@ const creation = 'When the object was created. Set by the server.';
 export const ageColumn: Column = column('Age', creation, ({ metadata }, now) => age(metadata.creationTimestamp, now));
 
 /** The age column of a custom resource, whose type is `date`. */
-export const customAgeColumn: Column = { ...ageColumn, type: 'date' };
+export const customAgeColumn: Column = { ...ageColumn, type: 'date', path: '.metadata.creationTimestamp' };
 
 /** The second column of kinds that have no printer in Kubernetes. */
 export const createdAtColumn: Column = column(

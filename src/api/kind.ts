@@ -26,6 +26,8 @@ export interface Column<T extends ApiObject = ApiObject> {
   readonly format: string;
   readonly description: string;
   readonly priority: number;
+  /** The same value as a JSONPath, for definitions of custom resources; undefined: there is none. */
+  readonly path?: string;
   /** The text of the cell; `now` is in milliseconds, for ages. */
   cell(object: T, now: number): string | number | boolean;
 }

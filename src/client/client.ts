@@ -1,5 +1,8 @@
 import { StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
+import type { TokenRequest } from '../api/kinds/authentication/tokenrequest/kind.ts';
+import { tokenRequestKind } from '../api/kinds/authentication/tokenrequest/kind.ts';
+import { serviceAccountKind } from '../api/kinds/core/serviceaccount/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { LimitExceededError } from './errors.ts';
@@ -226,6 +229,14 @@ export class Client implements Disposable {
   async delete(kind: Kind, name: Name, { signal, ...options }: DeleteOptions = {}): Promise<void> {
     const body = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options });
     await ignoreNotFound(this.#json({ method: 'DELETE', path: objectPath(kind, name), body, signal }));
+  }
+
+  /** Requests a token of a service account. */
+  requestToken(account: Required<Name>, seconds: number, options: CallOptions = {}): Promise<TokenRequest> {
+    const path = objectPath(serviceAccountKind, account, { subresource: 'token' });
+    const spec = { expirationSeconds: seconds };
+    const body = JSON.stringify({ kind: tokenRequestKind.kind, apiVersion: apiVersionOf(tokenRequestKind), spec });
+    return this.#write(tokenRequestKind, { method: 'POST', path, body }, options);
   }
 
   [Symbol.dispose](): void {

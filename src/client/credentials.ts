@@ -24,10 +24,11 @@ export async function credentialsOf(user: ConfigEntry, context: CredentialsConte
   return source;
 }
 
-const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readBoundedFile(path)).trim() });
+/** The token in a file. */
+export const tokenIn = async (path: string): Promise<Credentials> => ({ token: (await readBoundedFile(path)).trim() });
 
 /** Credentials in the entry itself or in the files that it names. */
-async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {
+export async function tokenAndCertificateOf(user: ConfigEntry): Promise<Credentials> {
   const [cert, key] = [await pemOf(user, 'client-certificate'), await pemOf(user, 'client-key')];
   const token = textOf(user.entry, 'token');
   return {

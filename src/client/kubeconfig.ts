@@ -6,8 +6,8 @@ import { fileErrorOf, messageOf } from '../api/error-message.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { ConfigEntry } from './config-entry.ts';
-import { isRecord, pemOf, readBoundedFile, recordOf, textOf } from './config-entry.ts';
-import { credentialsOf, refreshed } from './credentials.ts';
+import { isRecord, pathOf, pemOf, readBoundedFile, recordOf, textOf } from './config-entry.ts';
+import { credentialsOf, refreshed, tokenAndCertificateOf, tokenIn } from './credentials.ts';
 import { KubeconfigError } from './errors.ts';
 import type { Credentials, ServerAccess } from './http-socket.ts';
 
@@ -107,10 +107,12 @@ interface Context {
   readonly user: ConfigEntry;
 }
 
-async function readContext({ paths, context: wanted }: KubeconfigOptions): Promise<Context> {
-  const files = await readFiles(paths);
+const readContext = async ({ paths, context }: KubeconfigOptions): Promise<Context> =>
+  contextIn(await readFiles(paths), context, paths.join(', '));
+
+function contextIn(files: readonly ConfigFile[], wanted: string | undefined, source: string): Context {
   const name = wanted ?? currentIn(files);
-  if (name === undefined) throw new KubeconfigError(`${paths.join(', ')} has no current-context`);
+  if (name === undefined) throw new KubeconfigError(`${source} has no current-context`);
   const { entry } = find(files, 'contexts', name, `context "${name}"`);
   const clusterName = textOf(entry, 'cluster') ?? '';
   const userName = textOf(entry, 'user') ?? '';
@@ -210,6 +212,95 @@ function parseConfig(content: string, path: string): ConfigFile {
     contexts: section('contexts', 'context'),
     users: section('users', 'user'),
   };
+}
+
+/** What would be read or run on this machine, or what no server accepts any more. */
+const foreignFields = {
+  cluster: ['certificate-authority'],
+  user: ['client-certificate', 'client-key', 'tokenFile', 'exec', 'auth-provider'],
+} as const;
+
+/**
+ * How to reach the cluster of a kubeconfig that came through the API. Throws a KubeconfigError if it does not contain
+ * everything itself: files and programs that it names would be those of this machine. `source` is for messages.
+ */
+export async function embeddedAccess(
+  content: string,
+  { source, context: wanted }: { readonly source: string; readonly context?: string | undefined },
+): Promise<EmbeddedAccess> {
+  const context = contextIn([parseConfig(content, source)], wanted, source);
+  const { cluster, clusterName, user, userName, name, namespace } = context;
+  for (const [what, { entry }] of [
+    ['cluster', cluster],
+    ['user', user],
+  ] as const) {
+    const field = foreignFields[what].find((each) => entry[each] !== undefined);
+    if (field === undefined) continue;
+    const of = what === 'cluster' ? clusterName : userName;
+    throw new KubeconfigError(
+      `${source}: ${what} "${of}" has ${field}: embed the data, as \`kubectl config view --raw --flatten\` does`,
+    );
+  }
+  const credentials = await tokenAndCertificateOf(user);
+  if (credentials.token === undefined && credentials.cert === undefined)
+    throw new KubeconfigError(`${source}: user "${userName}" has neither a token nor a client certificate`);
+  const access = await clusterOf(cluster, clusterName);
+  return { ...access, context: name, namespace, userName, embedded: credentials, credentials: async () => credentials };
+}
+
+/** See `embeddedAccess`. */
+export interface EmbeddedAccess extends ClusterAccess {
+  readonly userName: string;
+  readonly embedded: Credentials;
+}
+
+/** A kubeconfig with one context that contains everything itself. Throws a KubeconfigError if its user has a plugin. */
+export async function embeddedConfig(options: KubeconfigOptions): Promise<string> {
+  const { name, clusterName, cluster, userName, user } = await readContext(options);
+  for (const field of ['exec', 'auth-provider']) {
+    if (user.entry[field] !== undefined)
+      throw new KubeconfigError(`user "${userName}" has ${field}, whose credentials cannot be stored`);
+  }
+  const tokenFile = textOf(user.entry, 'tokenFile');
+  const { token, cert, key } = await (tokenFile === undefined
+    ? tokenAndCertificateOf(user)
+    : tokenIn(pathOf(user, tokenFile)));
+  const ca = await pemOf(cluster, 'certificate-authority');
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const { 'certificate-authority': _, ...kept } = cluster.entry;
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    contexts: [{ name, context: { cluster: clusterName, user: userName } }],
+    clusters: [
+      {
+        name: clusterName,
+        cluster: { ...kept, ...(ca === undefined ? {} : { 'certificate-authority-data': base64(ca) }) },
+      },
+    ],
+    users: [
+      {
+        name: userName,
+        user: {
+          ...(token === undefined ? {} : { token }),
+          ...(cert === undefined || key === undefined
+            ? {}
+            : { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) }),
+        },
+      },
+    ],
+  });
+}
+
+/** The same kubeconfig with another token of a user, as JSON. */
+export function withToken(content: string, userName: string, token: string): string {
+  const document = recordOf(load(content));
+  const users = Array.isArray(document['users']) ? document['users'].filter(isRecord) : [];
+  const changed = users.map((item) =>
+    item['name'] === userName ? { ...item, user: { ...recordOf(item['user']), token } } : item,
+  );
+  return JSON.stringify({ ...document, users: changed });
 }
 
 /** How a program in a Pod reaches its own cluster, from the service account volume that the kubelet mounts. */

@@ -12,4 +12,4 @@ export type { ControllerOptions, Snapshot } from './explain/snapshot.ts';
 export { takeSnapshot } from './explain/snapshot.ts';
 export type { DnsAnswer, LeaseState } from './explain/why.ts';
 export { why, whyText } from './explain/why.ts';
-export type { MemberEntry } from './multicluster.ts';
+export type { MemberEntry } from './member/entry.ts';

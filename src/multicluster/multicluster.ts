@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { timestamp } from '../api/timestamp.ts';
-import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
 import type { Usage } from '../client/limits.ts';
@@ -9,30 +8,34 @@ import { Informers } from '../client/informers.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { runElectedPart } from '../client/part.ts';
+import { unlessAborted } from '../client/unless-aborted.ts';
 import { Semaphore } from '../machine/semaphore.ts';
 import { memberProblem, slowness } from './explain/member-problem.ts';
 import { deleteLeases, Renewer } from './lease/renewer.ts';
+import type { MemberEntry } from './member/entry.ts';
 import { Member, readPermits } from './member/member.ts';
 import { memberErrorLevel } from './member/error-level.ts';
-import type { MemberOptions, ProbeTimes } from './member/options.ts';
+import type { ProbeTimes } from './member/options.ts';
 import { defaultSourceLeaseMs, probeTimesOf } from './member/options.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
+import type { MemberObjectsOptions } from './objects/member-objects.ts';
+import { MemberObjects } from './objects/member-objects.ts';
+import { Reporter } from './objects/reporter.ts';
 import type { SyncOptions } from './sync/sync.ts';
 import { Sync } from './sync/sync.ts';
 import { Advisor } from './webhook/advisor.ts';
 import type { WebhookOptions } from './webhook/webhook.ts';
 
-/** A member as it is configured. */
-export interface MemberEntry extends MemberOptions {
-  /** Opens the connection that is this member's identity. */
-  readonly connect: () => Client;
-  /** Changes when anything in the entry does: the member is then replaced. Default: its id. */
-  readonly version?: string | undefined;
-}
-
 export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics' | 'onJoined' | 'hasOtherWriters'> {
-  /** The members of the set. Calls `change` with all of them, at once and whenever they change, until the signal fires. */
-  readonly members: (change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void;
+  /**
+   * Members from elsewhere than the API. Calls `change` with all of them, at once and whenever they change, until the signal
+   * fires. undefined: all members are ClusterMembers.
+   */
+  readonly members?: ((change: (entries: readonly MemberEntry[]) => void, signal: AbortSignal) => void) | undefined;
+  /** The ids of the members to write to; the others are only read. undefined: all. */
+  readonly targets?: readonly string[] | undefined;
+  /** Where ClusterMembers are; undefined: there are none. */
+  readonly objects?: MemberObjectsOptions | undefined;
   /** The Lease is in the controller's own cluster; undefined: this is the only replica. */
   readonly leaderElection?: LeaderElectionOptions | undefined;
   /** The webhook that returns warnings for exports; undefined: none. */
@@ -40,6 +43,13 @@ export interface MulticlusterOptions extends Omit<SyncOptions, 'log' | 'metrics'
   readonly probeTimes?: ProbeTimes | undefined;
   /** Limit of the objects that are cached of each member; default: `defaultMemberLimit`. */
   readonly memberLimit?: Usage | undefined;
+}
+
+/** The options of the controller, with what it uses for all of its life. */
+interface ControllerOptions extends Omit<MulticlusterOptions, 'objects'> {
+  /** The holder of the leases of sources. */
+  readonly identity: string;
+  readonly objects: MemberObjects | undefined;
 }
 
 /** The first writes wait for members that are being read, until none of them has synced for this long. */
@@ -50,13 +60,16 @@ export function startMulticluster(context: PartContext, options: MulticlusterOpt
   const { client, log } = context;
   const { leaderElection, clock = systemClock } = options;
   const identity = `${hostname()}_${randomUUID()}`;
-  const controller = new MulticlusterController(context, options, identity);
+  const informers = new Informers({ client, log, clock }); // members are read over connections of their own
+  const objects = options.objects && new MemberObjects(informers, clock, options.objects);
+  const controller = new MulticlusterController(context, { ...options, identity, objects });
+  if (objects !== undefined) informers.start();
   const part = runElectedPart({
     context,
     clock,
-    informers: new Informers({ client, log, clock }), // it reads its members, each over a connection of its own
+    informers,
     election: leaderElection && { identity, ...leaderElection },
-    onEveryReplica: async (signal) => controller.follow(signal),
+    onEveryReplica: (signal) => controller.follow(signal),
     lead: (term) => controller.lead(term),
     synced: (signal) => controller.settled(signal),
     problems: () => controller.problems(),
@@ -76,9 +89,7 @@ export function startMulticluster(context: PartContext, options: MulticlusterOpt
 
 class MulticlusterController implements AsyncDisposable {
   readonly #context: PartContext;
-  readonly #options: MulticlusterOptions;
-  /** The holder of the leases of sources. */
-  readonly #identity: string;
+  readonly #options: ControllerOptions;
   readonly #sync: Sync;
   readonly #clock: Clock;
   readonly #endpoints = new SharedEndpoints();
@@ -86,6 +97,10 @@ class MulticlusterController implements AsyncDisposable {
   readonly #failure = Promise.withResolvers<never>();
   /** Rejects when the webhook cannot listen. */
   readonly failed = this.#failure.promise;
+  /** The members of each source; undefined: it has not been read yet. */
+  readonly #sources: { given: readonly MemberEntry[] | undefined; objects: readonly MemberEntry[] | undefined };
+  /** Resolves when all sources have been read once. */
+  readonly #listed = Promise.withResolvers<void>();
   /** ID → version of the entry, and its member. */
   readonly #members = new Map<string, { readonly version: string; readonly member: Member }>();
   readonly #advisor: Advisor | undefined;
@@ -96,10 +111,11 @@ class MulticlusterController implements AsyncDisposable {
   /** Fires when this replica no longer leads; undefined: it does not. */
   #term: AbortSignal | undefined;
 
-  constructor(context: PartContext, options: MulticlusterOptions, identity: string) {
+  constructor(context: PartContext, options: ControllerOptions) {
     this.#context = context;
     this.#options = options;
-    this.#identity = identity;
+    const { members, objects } = options;
+    this.#sources = { given: members ? undefined : [], objects: objects ? undefined : [] };
     this.#clock = options.clock ?? systemClock;
     this.#sync = new Sync({
       ...options,
@@ -144,8 +160,29 @@ class MulticlusterController implements AsyncDisposable {
   }
 
   /** Reads the members, whether or not this replica leads. */
-  follow(signal: AbortSignal): void {
-    this.#options.members((entries) => this.#change(entries), signal);
+  async follow(signal: AbortSignal): Promise<void> {
+    const { members, objects } = this.#options;
+    const changed = (source: 'given' | 'objects') => (entries: readonly MemberEntry[]) => {
+      this.#sources[source] = entries;
+      this.#combine();
+    };
+    members?.(changed('given'), signal);
+    await objects?.follow(changed('objects'), signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
+  /** A member of the file hides a ClusterMember with its id. */
+  #combine(): void {
+    const { given, objects } = this.#sources;
+    if (given === undefined || objects === undefined) return;
+    const taken = new Set(given.map(({ id }) => id));
+    const { targets } = this.#options;
+    const entries = [...given, ...objects.filter(({ id }) => !taken.has(id))];
+    this.#change(
+      targets === undefined ? entries : entries.map((entry) => ({ ...entry, isReadOnly: !targets.includes(entry.id) })),
+    );
+    this.#listed.resolve();
   }
 
   /** Adds, replaces and removes members. Members whose entries have not changed are left alone. */
@@ -188,6 +225,7 @@ class MulticlusterController implements AsyncDisposable {
 
   /** Resolves when all members are ready or do not answer, or when none of them has become so for a while. */
   async settled(signal: AbortSignal): Promise<void> {
+    await unlessAborted(this.#listed.promise, signal);
     await this.#changing;
     let settled = 0;
     for (let end = this.#clock.elapsed() + settleMs; !signal.aborted && this.#clock.elapsed() < end;) {
@@ -205,7 +243,7 @@ class MulticlusterController implements AsyncDisposable {
     const renewer = new Renewer({
       ...this.#probeTimes,
       members: () => this.#sync.participating,
-      holder: this.#identity,
+      holder: this.#options.identity,
       clock: this.#clock,
       onError: (error, member) =>
         log[memberErrorLevel(member, error)](
@@ -215,8 +253,34 @@ class MulticlusterController implements AsyncDisposable {
       onOtherHolder: () => (this.#otherWriterSeenAt = this.#clock.elapsed()),
     });
     this.#term = term;
-    await Promise.all([renewer.run(term), this.#write(term)]);
+    await Promise.all([renewer.run(term), this.#write(term), this.#report(term)]);
     this.#term = undefined;
+  }
+
+  /** Keeps the ClusterMembers up to date. */
+  async #report(term: AbortSignal): Promise<void> {
+    const { objects } = this.#options;
+    if (objects === undefined) return;
+    const { client, log } = this.#context;
+    const isGiven = (id: string): boolean => this.#sources.given?.some((entry) => entry.id === id) === true;
+    const reporter = new Reporter({
+      client,
+      log,
+      clock: this.#clock,
+      set: {
+        get known() {
+          return objects.known;
+        },
+        member: (id) => (isGiven(id) ? undefined : this.#members.get(id)?.member),
+        rejection: (id) =>
+          isGiven(id)
+            ? { reason: 'DuplicateID', message: `the members file has a member "${id}" already` }
+            : this.#sync.rejection(id),
+        waiting: (id) => this.#sync.waiting(id),
+        withdraw: (member, signal) => this.#sync.withdraw(member, signal),
+      },
+    });
+    await reporter.run(term);
   }
 
   /** What is written before all members are read may have to be written again. */

@@ -4,7 +4,6 @@ import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.
 import type { McsVersion, ServiceExport } from '../api/kinds/multicluster/serviceexport/schema.ts';
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
-import { dnsSubdomainErrors, labelValueErrors } from '../api/names.ts';
 import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
 import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 
@@ -95,11 +94,6 @@ export function exportedAt(record: ClusterExport): string {
   const times = (current.length > 0 ? current : all).map(({ metadata }) => metadata.creationTimestamp ?? '');
   return times.toSorted()[0] ?? '';
 }
-
-/** Why a text cannot be a cluster id, which is part of DNS names and the value of a label (MCS-3). */
-export const clusterIdErrors = (id: string): readonly string[] => [
-  ...new Set([...dnsSubdomainErrors(id), ...(id === '' ? [] : labelValueErrors(id))]),
-];
 
 /** The key of a service as `namespace/name`. */
 export const textOf = ({ namespace, name }: ServiceKey): string => `${namespace}/${name}`;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { root } from '../harness/process.ts';
 import { dashboardFiles } from './dashboards.ts';
+import { definitionsFile } from './definitions.ts';
 import { flagsPage } from './flags.ts';
 import { withMetrics } from './metrics.ts';
 import { withRequirements } from './requirements.ts';
@@ -15,6 +16,7 @@ const isCheck = process.argv[2] === '--check';
 const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/explanation/proposals.md': withRequirements,
   'docs/reference/flags.md': flagsPage,
+  'examples/multicluster/definitions.yaml': definitionsFile,
   ...Object.fromEntries(Array.from(dashboardFiles, ([path, text]) => [path, () => text])),
   ...(isCheck ? {} : { 'docs/reference/metrics.md': withMetrics }),
 };

@@ -9,7 +9,7 @@ import { endpointRangesOf } from '../../src/multicluster/guard/policy.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { serviceCidrKind } from '../../src/api/kinds/networking/servicecidr/kind.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
-import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
+import type { MemberEntry } from '../../src/multicluster/member/entry.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf, join, joinSharing, startClusters } from './clusters.ts';

@@ -15,7 +15,7 @@ import type { CommandOutput } from '../../src/cli/mcs/show.ts';
 import { takeSnapshot } from '../../src/multicluster/inspect.ts';
 import { showStatus } from '../../src/cli/mcs/status.ts';
 import { leaseName, leaseNamespace } from '../../src/multicluster/lease/lease.ts';
-import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
+import type { MemberEntry } from '../../src/multicluster/member/entry.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { entryOf, join, startClusters } from './clusters.ts';
 

@@ -10,7 +10,7 @@ import { sourceClusterLabel } from '../../src/api/kinds/multicluster/labels.ts';
 import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { Vips } from '../../src/multicluster/member/vips.ts';
-import type { MemberEntry } from '../../src/multicluster/multicluster.ts';
+import type { MemberEntry } from '../../src/multicluster/member/entry.ts';
 import { until } from '../../src/server/testing/until.ts';
 import type { Cluster } from './clusters.ts';
 import { entryOf, join, joinSharing, startClusters } from './clusters.ts';

@@ -39,6 +39,7 @@ import { serviceAccountKind } from './core/serviceaccount/kind.ts';
 import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
 import { eventsEventKind } from './events/event/kind.ts';
 import { cloudLoadBalancerKind } from './loadbalancer/cloudloadbalancer/kind.ts';
+import { clusterMemberKind } from './multicluster/clustermember/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './multicluster/serviceimport/kind.ts';
 import { superclusterExportKind } from './multicluster/supercluster/export.ts';
@@ -115,6 +116,7 @@ export const kinds: readonly Kind[] = [
   clusterPropertyKind,
   clusterPropertyAlphaKind,
   cloudLoadBalancerKind,
+  clusterMemberKind,
 ];
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;

@@ -4,7 +4,7 @@ import { messageOf } from '../../api/error-message.ts';
 import { contextOfEachCluster } from '../../client/kubeconfig.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
-import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import type { MemberEntry } from '../../multicluster/member/entry.ts';
 import { UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import { textOf } from '../options/flags.ts';

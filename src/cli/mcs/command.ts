@@ -1,3 +1,6 @@
+import { homedir } from 'node:os';
+import { delimiter } from 'node:path';
+import { kubeconfigPaths } from '../../client/kubeconfig.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { takeSnapshot } from '../../multicluster/inspect.ts';
 import { mcsApis } from '../../multicluster/record.ts';
@@ -6,12 +9,15 @@ import { UsageError } from '../errors.ts';
 import { membersFlag, mergeFlags, mergeOptionsOf } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
-import { oneOf, parseBoolean, parseDuration } from '../options/values.ts';
+import { durationFrom, nonEmpty, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
+import { defaultNamespace } from '../install/manifest.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { findSet } from './cluster-set.ts';
+import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
+import type { Hub } from './object-members.ts';
 import type { CommandOutput } from './show.ts';
 import { showExplanation, showPlan, showWhy } from './show.ts';
 import { showStatus } from './status.ts';
@@ -70,18 +76,56 @@ const reading = (
   },
 });
 
+/** The flags that select the ClusterMembers. */
+const hubFlags: readonly Flag[] = [
+  {
+    name: 'hub',
+    value: 'CONTEXT',
+    description: 'context of the cluster of the controller',
+    default: 'the current one',
+  },
+  { name: 'namespace', value: 'NAMESPACE', description: 'namespace of the ClusterMembers', default: defaultNamespace },
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    description: 'kubeconfig with the contexts',
+    default: '$KUBECONFIG or ~/.kube/config',
+  },
+];
+
+function hubOf(settings: Settings): Hub {
+  const kubeconfig = textOf(settings, 'kubeconfig');
+  return {
+    paths: kubeconfig === undefined ? kubeconfigPaths(process.env, homedir(), delimiter) : [kubeconfig],
+    context: textOf(settings, 'hub'),
+    namespace: readFlag(settings, 'namespace', parseNamespace, defaultNamespace),
+  };
+}
+
+/** The members file of a call; undefined: members are objects. */
+const fileOf = (settings: Settings): string | undefined =>
+  readFlag<string | undefined>(settings, 'members', nonEmpty('a path'), undefined);
+
 const joinAction: Action = {
   usage: 'CONTEXT',
-  summary: 'add a cluster to the members file',
-  examples: ['fairlead mcs join prod-eu --members members.yaml'],
+  summary: 'make a cluster a member of the set',
+  description:
+    'Make a cluster a member of the set. Creates an account with the least rights in it, and a ClusterMember with a token of that ' +
+    'account in the cluster of --hub, whose controller renews the token. With --members, adds the context to a file instead, and creates nothing.',
+  examples: [
+    'fairlead mcs join prod-eu --hub management --endpoint-range 10.1.0.0/16',
+    'fairlead mcs join prod-eu --members members.yaml',
+  ],
   flags: [
-    membersFlag,
+    ...hubFlags,
     {
-      name: 'kubeconfig',
-      value: 'FILE',
-      description: 'kubeconfig with the context',
-      default: '$KUBECONFIG or ~/.kube/config',
+      name: 'server',
+      value: 'URL',
+      description: 'URL by which the controller reaches the cluster',
+      default: 'that of the context',
     },
+    { name: 'token-duration', value: 'DURATION', description: 'lifetime of its tokens, at least 10m', default: '720h' },
+    { ...membersFlag, description: 'file of members to add to, in place of a ClusterMember' },
     { name: 'id', value: 'ID', description: 'ID of the cluster in the set', default: 'the context' },
     {
       name: 'supercluster-ip-range',
@@ -102,28 +146,39 @@ const joinAction: Action = {
     },
   ],
   async run({ args: [context = ''], settings, streams }) {
-    const kubeconfig = textOf(settings, 'kubeconfig');
+    const [file, kubeconfig] = [fileOf(settings), textOf(settings, 'kubeconfig')];
     const ranges = (name: string): readonly string[] | undefined => textOf(settings, name)?.split(',');
     const [superclusterCIDRs, endpointCIDRs] = [ranges('supercluster-ip-range'), ranges('endpoint-range')];
-    const member = {
-      id: textOf(settings, 'id') ?? context,
-      context,
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    const own = {
       ...(superclusterCIDRs === undefined ? {} : { superclusterCIDRs }),
       ...(endpointCIDRs === undefined ? {} : { endpointCIDRs }),
     };
+    const id = textOf(settings, 'id') ?? context;
+    if (file === undefined) {
+      const tokenSeconds =
+        readFlag(settings, 'token-duration', durationFrom(600_000, '10m'), 30 * 24 * 3_600_000) / 1000;
+      const hub = hubOf(settings);
+      const { joinObjects } = await import('./object-members.ts');
+      const options = { hub, id, context, server: textOf(settings, 'server'), tokenSeconds, settings: own };
+      streams.out(`${await joinObjects(options)}\n`);
+      return 0;
+    }
+    const member = { id, context, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...own };
     const options = { isForced: readFlag(settings, 'force', parseBoolean, false) };
-    streams.out(`${await join(membersFileOf(settings), member, options)}\n`);
+    streams.out(`${await join(file, member, options)}\n`);
     return 0;
   },
 };
 
 const leaveAction: Action = {
   usage: 'ID',
-  summary: 'withdraw a cluster, and remove it from the members file',
-  examples: ['fairlead mcs leave prod-eu --members members.yaml'],
+  summary: 'withdraw a cluster, and remove it from the set',
+  description:
+    'Withdraw the exports and imports of a cluster, and remove it from the set, with the account of the controller in it.',
+  examples: ['fairlead mcs leave prod-eu --hub management', 'fairlead mcs leave prod-eu --members members.yaml'],
   flags: [
-    membersFlag,
+    ...hubFlags,
+    { ...membersFlag, description: 'file of members to remove it from, in place of a ClusterMember' },
     {
       name: 'force',
       ...booleanFlag,
@@ -136,7 +191,26 @@ const leaveAction: Action = {
       isForced: readFlag(settings, 'force', parseBoolean, false),
       timeoutMs: readFlag(settings, 'timeout', parseDuration, 60_000),
     };
-    streams.out(`${await leave(membersFileOf(settings), id, options)}\n`);
+    const file = fileOf(settings);
+    if (file === undefined) {
+      const { leaveObjects } = await import('./object-members.ts');
+      streams.out(`${await leaveObjects({ ...options, hub: hubOf(settings), id })}\n`);
+    } else streams.out(`${await leave(file, id, options)}\n`);
+    return 0;
+  },
+};
+
+const importAction: Action = {
+  usage: 'FILE',
+  summary: 'create a ClusterMember for each member of a file',
+  description:
+    'Create a ClusterMember and a Secret with its credentials for each member of a file, which is not changed. Credentials of ' +
+    'plugins cannot be imported: join such clusters with `fairlead mcs join`.',
+  examples: ['fairlead mcs import-members members.yaml --hub management'],
+  flags: hubFlags,
+  async run({ args: [path = ''], settings, streams }) {
+    const { importMembers } = await import('./object-members.ts');
+    for (const line of await importMembers(path, await readMembers(path), hubOf(settings))) streams.out(`${line}\n`);
     return 0;
   },
 };
@@ -151,12 +225,13 @@ export const command: Command = {
     'fairlead mcs plan export shop/web --cluster west     # what would happen',
     'fairlead mcs explain shop/web                        # exporters and conflicts',
     'fairlead mcs why shop/web --from west                # the first broken step',
-    'fairlead mcs join prod-eu --members members.yaml     # a context of your kubeconfig',
+    'fairlead mcs join prod-eu --hub management           # contexts of your kubeconfig',
   ],
   flags: [],
   actions: {
     join: joinAction,
     leave: leaveAction,
+    'import-members': importAction,
     list: reading(
       {
         summary: 'list the members and their state',
@@ -253,15 +328,6 @@ export const command: Command = {
     ),
   },
 };
-
-function membersFileOf(settings: Settings): string {
-  const members = textOf(settings, 'members');
-  if (members === undefined)
-    throw new UsageError(
-      'no members file: pass --members FILE (the clusters of `fairlead up` are members without one)',
-    );
-  return members;
-}
 
 function verbOf(word: string): (typeof verbs)[number] {
   const verb = verbs.find((each) => each === word);

@@ -3,12 +3,12 @@ import { delimiter, dirname, resolve } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { overHttps } from '../../client/https.ts';
 import type { KubeconfigOptions } from '../../client/kubeconfig.ts';
+import { lazyTransport } from '../../client/lazy-transport.ts';
 import { kubeconfigPaths, readKubeconfig } from '../../client/kubeconfig.ts';
 import { retrying } from '../../client/retry.ts';
-import type { Transport } from '../../client/transport.ts';
-import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
+import { optionsOf } from '../../multicluster/member/entry.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
-import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import type { MemberEntry } from '../../multicluster/member/entry.ts';
 import { version } from '../program.ts';
 import type { FileMember, MembersFile } from './members-file.ts';
 
@@ -16,40 +16,25 @@ import type { FileMember, MembersFile } from './members-file.ts';
 export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
   const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
   return members.map((member): MemberEntry => {
-    const { id, region, onLoss, relaxedNames, srvNames, leaving } = member;
     const own = member.superclusterCIDRs;
     return {
-      id,
-      region,
-      onLoss,
+      ...optionsOf(member),
+      id: member.id,
       connect: () => connectTo(member, path),
       version: JSON.stringify([member, superclusterCIDRs]),
       vips: own === undefined ? shared : new Vips(own),
-      policy: policyOf(member),
-      acceptsRelaxedNames: relaxedNames,
-      keepsSrvNames: srvNames,
-      isLeaving: leaving,
     };
   });
 }
 
-const policyOf = (member: FileMember): MemberEntry['policy'] => ({
-  namespaces: member.namespaces,
-  deniedNamespaces: member.deniedNamespaces,
-  endpointRanges: member.endpointCIDRs === undefined ? undefined : endpointRangesOf(member.endpointCIDRs),
-  maxExports: member.maxExports,
-  maxEndpoints: member.maxEndpoints,
-  maxEndpointsPerService: member.maxEndpointsPerService,
-});
-
 /** A client of the cluster that a member names. */
 export function connectTo({ kubeconfig, context }: Pick<FileMember, 'kubeconfig' | 'context'>, path: string): Client {
-  const paths =
-    kubeconfig === undefined
-      ? kubeconfigPaths(process.env, homedir(), delimiter)
-      : [resolve(dirname(path), kubeconfig)];
-  return clientOf({ paths, context });
+  return clientOf({ paths: pathsOf(kubeconfig, path), context });
 }
+
+/** The kubeconfig of a member of the file at `path`. */
+export const pathsOf = (kubeconfig: string | undefined, path: string): readonly string[] =>
+  kubeconfig === undefined ? kubeconfigPaths(process.env, homedir(), delimiter) : [resolve(dirname(path), kubeconfig)];
 
 /** A client of a context. The first request reads the kubeconfig. */
 export function clientOf({ paths, context }: Pick<KubeconfigOptions, 'paths' | 'context'>): Client {
@@ -58,31 +43,4 @@ export function clientOf({ paths, context }: Pick<KubeconfigOptions, 'paths' | '
     return overHttps(access, { userAgent: `fairlead-multicluster/${version}` });
   });
   return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });
-}
-
-/** A transport that is opened by its first request. While it cannot be opened, requests fail with the reason. */
-function lazyTransport(open: () => Promise<Transport>): Transport {
-  let opening: Promise<Transport> | undefined;
-  let isClosed = false;
-  const opened = (): Promise<Transport> => {
-    if (isClosed) throw new Error('the transport is closed');
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined; // the next request tries again
-      throw error;
-    });
-    return opening;
-  };
-  return {
-    request: async (call) => (await opened()).request(call),
-    async *stream(call) {
-      yield* (await opened()).stream(call);
-    },
-    [Symbol.dispose]() {
-      isClosed = true;
-      opening?.then(
-        (transport) => transport[Symbol.dispose](),
-        () => undefined, // it was never open
-      );
-    },
-  };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setInterval as every } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { fileErrorOf, messageOf } from '../../api/error-message.ts';
-import type { MemberEntry } from '../../multicluster/multicluster.ts';
+import type { MemberEntry } from '../../multicluster/member/entry.ts';
 import { UsageError } from '../errors.ts';
 import { stableText, textOf } from '../process/stable-file.ts';
 import { entriesOf } from './entries.ts';

@@ -1,9 +1,9 @@
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import { parseCidr } from '../../api/addresses.ts';
+import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import { lossPolicies } from '../../api/kinds/multicluster/labels.ts';
-import { clusterIdErrors } from '../../multicluster/record.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';
 

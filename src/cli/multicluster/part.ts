@@ -3,7 +3,8 @@ import { Vips } from '../../multicluster/member/vips.ts';
 import type { ProbeTimes } from '../../multicluster/member/options.ts';
 import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from '../../multicluster/member/options.ts';
 import type { ConflictPolicy } from '../../multicluster/merge/merged.ts';
-import type { MemberEntry, MulticlusterOptions } from '../../multicluster/multicluster.ts';
+import type { MemberEntry } from '../../multicluster/member/entry.ts';
+import type { MulticlusterOptions } from '../../multicluster/multicluster.ts';
 import { UsageError } from '../errors.ts';
 import type { MembersFile } from '../mcs/members-file.ts';
 import type { Flag, Settings } from '../options/flags.ts';
@@ -12,6 +13,7 @@ import { countBetween, listOf, nonEmpty, oneOf, parseDuration, parseNamespace } 
 import type { Election } from '../part/leader-flags.ts';
 import { leaderFlags, longestTakeoverMs, readElection } from '../part/leader-flags.ts';
 import type { LoadPart, Part, StartContext, UpCluster } from '../part/part.ts';
+import { version } from '../program.ts';
 import { readWebhook, webhookFlags } from './webhook.ts';
 
 const lease = 'fairlead-multicluster';
@@ -41,8 +43,16 @@ export const membersFlag: Flag = {
   description: 'members of the cluster set; `fairlead mcs join` writes the file',
 };
 
+const memberNamespaceFlag: Flag = {
+  name: 'member-namespace',
+  value: 'NAMESPACE',
+  description: 'namespace of the ClusterMembers and their Secrets, which are members too',
+  default: 'none',
+};
+
 const flags: readonly Flag[] = [
   membersFlag,
+  memberNamespaceFlag,
   {
     name: 'target',
     value: 'ID,…',
@@ -88,29 +98,34 @@ export const part: Part = {
   examples: [
     'fairlead mcs join east --members members.yaml && fairlead mcs join west --members members.yaml',
     'fairlead multicluster --members members.yaml --context east',
+    'fairlead multicluster --member-namespace fairlead-system     # members are objects',
   ],
   health: 10_358,
   flags,
   alone: (settings) => async () => {
-    const path = readFlag(settings, 'members', nonEmpty('a path'), '');
-    if (path === '') throw new UsageError('no members: pass --members FILE; `fairlead mcs join` writes one');
+    const path = readFlag<string | undefined>(settings, 'members', nonEmpty('a path'), undefined);
+    const namespace = readFlag<string | undefined>(settings, 'member-namespace', parseNamespace, undefined);
+    if (path === undefined && namespace === undefined)
+      throw new UsageError(
+        'no members: pass --member-namespace NAMESPACE or --members FILE; `fairlead mcs join` adds members to either',
+      );
     const targets = readFlag(settings, 'target', parseTargets, undefined);
-    const options = readOptions(settings, targets);
+    const options = {
+      ...readOptions(settings, targets),
+      targets,
+      objects: namespace === undefined ? undefined : { namespace, userAgent: `fairlead-multicluster/${version}` },
+    };
+    if (path === undefined) return load(() => options)();
     const { readMembers, followMembers } = await import('../mcs/follow-members.ts');
     const first = await readMembers(path);
-    checkTargets(targets, first, path);
-    const { startMulticluster } = await import('../../multicluster/multicluster.ts');
-    return (context) => {
-      const members: MulticlusterOptions['members'] = (change, signal) => {
-        const following = followMembers(
-          { path, first, log: context.log },
-          (entries) => change(withTargets(targets, entries)),
-          signal,
-        );
-        following.catch((error: unknown) => context.log.error({ err: error }, 'members file is no longer followed'));
-      };
-      return startMulticluster(context, { ...options, members });
-    };
+    if (namespace === undefined) checkTargets(targets, first, path);
+    return load(({ log }) => ({
+      ...options,
+      members(change, signal) {
+        const following = followMembers({ path, first, log }, change, signal);
+        following.catch((error: unknown) => log.error({ err: error }, 'members file is no longer followed'));
+      },
+    }))();
   },
   isOneForAll: true,
   inUp: (cluster) => {
@@ -118,13 +133,6 @@ export const part: Part = {
     return load((context) => inUpOptions(cluster, options, context));
   },
 };
-
-/** The members; those that are not targets are only read. Without targets all are written to. */
-export const withTargets = (
-  targets: readonly string[] | undefined,
-  entries: readonly MemberEntry[],
-): readonly MemberEntry[] =>
-  targets === undefined ? entries : entries.map((entry) => ({ ...entry, isReadOnly: !targets.includes(entry.id) }));
 
 /** Throws when a target is not a member: a controller without a cluster would do nothing, without an error. */
 export function checkTargets(targets: readonly string[] | undefined, { members }: MembersFile, path: string): void {

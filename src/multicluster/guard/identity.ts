@@ -1,6 +1,6 @@
 // Checks that each id belongs to one cluster and stays with it.
+import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import type { MemberFacts } from '../record.ts';
-import { clusterIdErrors } from '../record.ts';
 
 /** Why a member is not accepted into the set. */
 export interface IdentityProblem {

@@ -10,6 +10,7 @@ import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysFrom, keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
+import { hasRemains } from '../member/remains.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
 import { DeliveryStates } from './delivery-state.ts';
 import { ExportReconciler } from './export-reconciler.ts';
@@ -141,6 +142,29 @@ export class Sync {
         .map((source) => `too much of ${source} would be deleted in ${member.id} at once: deletions are delayed`),
     );
     return [...this.#membership.all().flatMap((each) => problemOf(each) ?? []), ...held];
+  }
+
+  /** Why a member does not take part; undefined: it does. */
+  rejection(id: string): { readonly reason: string; readonly message: string } | undefined {
+    const participant = this.#membership.get(id);
+    const message = participant && problemOf(participant);
+    return message === undefined ? undefined : { reason: 'IdentityConflict', message };
+  }
+
+  /** The number of services that wait to be written to a member. */
+  waiting(id: string): number {
+    return this.#importQueues.lengths.get(id) ?? 0;
+  }
+
+  /** Resolves to whether a member that leaves has nothing of the set any more. */
+  async withdraw(member: Member, signal: AbortSignal): Promise<boolean> {
+    const participant = this.#membership.get(member.id);
+    const { isLeaving, isReadOnly } = member.options;
+    if (participant?.member !== member || isLeaving !== true || isReadOnly === true) return false;
+    if (!this.#membership.canReconcile(member) || hasRemains(member)) return false;
+    await announce(participant, this.#options.setName ?? 'fairlead', signal);
+    await this.#options.onJoined?.(member, signal);
+    return true;
   }
 
   /**

@@ -57,6 +57,7 @@ clusterrolebindings    .      .      .     .       RW     .        .   .     .  
 servicecidrs           .      .      .     .       RW     .        .   R     .        R
 clusterproperties      .      .      .     R       RW     .        .   .     .        RM
 cloudloadbalancers     .      .      .     R       RW     .        .   .     RC       .
+clustermembers         r      r      r     R       RW     .        .   .     .        RO
 `;
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;

@@ -112,6 +112,7 @@ const contents: Readonly<Record<string, Content>> = {
   'about.k8s.io/v1 ClusterProperty': { spec: { value: 'east' } },
   'about.k8s.io/v1beta1 ClusterProperty': { spec: { value: 'east' } },
   'about.k8s.io/v1alpha1 ClusterProperty': { spec: { value: 'east' } },
+  'multicluster.fairlead.dev/v1alpha1 ClusterMember': { spec: { secretRef: { name: 'web' } } },
   'loadbalancer.fairlead.dev/v1alpha1 CloudLoadBalancer': {
     spec: { provider: 'aws', kind: 'nlb', era: 'today', service: { namespace: 'default', name: 'web', uid: '1' } },
   },

@@ -13,6 +13,7 @@ export const conditionColumn = (type: string, description: string): Column<Condi
     type,
     description,
     ({ status }) => status?.conditions?.find((condition) => condition.type === type)?.status ?? '',
+    { path: `.status.conditions[?(@.type=="${type}")].status` },
   );
 
 export const conflictColumn = conditionColumn('Conflict', 'Whether the exports of clusters conflict.');

@@ -46,7 +46,7 @@ const inVersion = (version: Version, storage?: Kind<ClusterProperty>): Kind<Clus
     unconditionalUpdate: false,
     columns: [
       nameColumn,
-      column('value', 'The value of the property.', ({ spec }) => spec?.value ?? ''),
+      column('value', 'The value of the property.', ({ spec }) => spec?.value ?? '', { path: '.spec.value' }),
       { ...customAgeColumn, name: 'age' },
     ],
     ...(storage && { storage: identityConversion(storage) }),

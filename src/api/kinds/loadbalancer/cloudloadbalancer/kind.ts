@@ -58,10 +58,10 @@ export const cloudLoadBalancerKind = defineKind<CloudLoadBalancer>({
   unconditionalUpdate: false,
   columns: [
     nameColumn,
-    column('Provider', 'The cloud.', ({ spec }) => spec.provider),
-    column('Kind', 'The kind of load balancer.', ({ spec }) => spec.kind),
+    column('Provider', 'The cloud.', ({ spec }) => spec.provider, { path: '.spec.provider' }),
+    column('Kind', 'The kind of load balancer.', ({ spec }) => spec.kind, { path: '.spec.kind' }),
     column('Service', 'Its Service.', ({ spec }) => `${spec.service.namespace}/${spec.service.name}`),
-    column('Address', 'Its address.', ({ spec }) => spec.address ?? ''),
+    column('Address', 'Its address.', ({ spec }) => spec.address ?? '', { path: '.spec.address' }),
     column('Units', 'Number of resources that count against a limit.', ({ spec }) =>
       String((spec.resources ?? []).filter(({ serves = [] }) => serves.length > 0).length),
     ),

@@ -27,9 +27,11 @@ const inVersion = (version: McsVersion, storage?: Kind<ServiceImport>): Kind<Ser
     unconditionalUpdate: false,
     columns: [
       nameColumn,
-      column('Type', 'ClusterSetIP or Headless.', ({ spec }) => spec?.type ?? ''),
-      column('IP', 'The addresses of the service.', ({ spec }) => (spec?.ips ? JSON.stringify(spec.ips) : '')),
-      column('Clusters', 'The clusters that export it.', clustersText, { wide: true }),
+      column('Type', 'ClusterSetIP or Headless.', ({ spec }) => spec?.type ?? '', { path: '.spec.type' }),
+      column('IP', 'The addresses of the service.', ({ spec }) => (spec?.ips ? JSON.stringify(spec.ips) : ''), {
+        path: '.spec.ips',
+      }),
+      column('Clusters', 'The clusters that export it.', clustersText, { wide: true, path: '.status.clusters' }),
       customAgeColumn,
     ],
     ...(storage && { storage: identityConversion(storage) }),

@@ -65,7 +65,7 @@ export const importedServiceKind = defineKind<ImportedService>({
   unconditionalUpdate: false,
   columns: [
     nameColumn,
-    column('IP', 'Its address in this cluster.', ({ spec }) => spec?.ip ?? ''),
+    column('IP', 'Its address in this cluster.', ({ spec }) => spec?.ip ?? '', { path: '.spec.ip' }),
     column('Ports', 'Its ports.', portsText),
     column('Clusters', 'The clusters that export it.', ({ spec }) =>
       (spec?.clusters ?? []).map(({ cluster }) => cluster).join(','),

@@ -21,6 +21,22 @@ const webhook = 'fairlead-multicluster';
 
 const readWrite = `${read} create update delete`;
 
+/** What the multi-cluster controller does in each member of its set. */
+export const memberRules: readonly PolicyRule[] = [
+  on('', 'services', readWrite),
+  on('', 'namespaces', read),
+  on('networking.k8s.io', 'servicecidrs', read),
+  on('discovery.k8s.io', 'endpointslices', readWrite),
+  on(clusterSet, 'serviceexports', `${read} update`),
+  on(clusterSet, 'serviceimports importedservices', readWrite),
+  on(clusterSet, 'serviceexports/status serviceimports/status', 'update'),
+  on('about.k8s.io', 'clusterproperties', `${read} create delete`),
+  // It warns authors of exports. `create` cannot be limited to a name; all other verbs are.
+  on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'create'),
+  named(on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'get update delete'), webhook),
+  events,
+];
+
 /** Part → its rules. */
 export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   controllers: [
@@ -41,19 +57,11 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('loadbalancer.fairlead.dev', 'cloudloadbalancers', readWrite),
     events,
   ],
+  // The credentials of members are in Secrets of one namespace: a role there grants them.
   multicluster: [
-    on('', 'services', readWrite),
-    on('', 'namespaces', read),
-    on('networking.k8s.io', 'servicecidrs', read),
-    on('discovery.k8s.io', 'endpointslices', readWrite),
-    on(clusterSet, 'serviceexports', `${read} update`),
-    on(clusterSet, 'serviceimports importedservices', readWrite),
-    on(clusterSet, 'serviceexports/status serviceimports/status', 'update'),
-    on('about.k8s.io', 'clusterproperties', `${read} create delete`),
-    // It warns authors of exports. `create` cannot be limited to a name; all other verbs are.
-    on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'create'),
-    named(on('admissionregistration.k8s.io', 'validatingwebhookconfigurations', 'get update delete'), webhook),
-    events,
+    ...memberRules,
+    on('multicluster.fairlead.dev', 'clustermembers', `${read} update`),
+    on('multicluster.fairlead.dev', 'clustermembers/status', 'update'),
   ],
   reaper: [
     on('', 'namespaces', 'get'),
@@ -94,6 +102,7 @@ export const fairleadRoles: readonly ClusterRole[] = [
       on('multicluster.k8s.io', 'importedservices importedservices/status', read),
       on('about.k8s.io', 'clusterproperties', read),
       on('loadbalancer.fairlead.dev', 'cloudloadbalancers', read),
+      on('multicluster.fairlead.dev', 'clustermembers', read),
     ],
     ['view'],
   ),
