@@ -51,6 +51,11 @@ const decoded = [
     want: { ...empty, capacity: { cpu: '2', memory: '1Gi' } },
   },
   {
+    name: 'quantities become canonical',
+    given: { capacity: { cpu: '0.5', memory: '1024Mi', disk: '1.5Gi', pods: '1000' } },
+    want: { ...empty, capacity: { cpu: '500m', memory: '1Gi', disk: '1536Mi', pods: '1k' } },
+  },
+  {
     name: 'drops both zero values of intOrString',
     given: { ports: [{ target: 0 }, { target: '' }] },
     want: { ...empty, ports: [{ port: 0 }, { port: 0 }] },

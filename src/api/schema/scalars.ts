@@ -1,3 +1,4 @@
+import { parseQuantity, printQuantity } from '../quantity.ts';
 import { rejected, wrongNumber, wrongType } from './mismatch.ts';
 import type { ScalarType } from './schema.ts';
 import { readMicroTime, readTime } from './times.ts';
@@ -43,6 +44,8 @@ function readIntOrString(value: unknown): number | string {
 
 // Digits with at most one decimal point, then a binary suffix, a decimal suffix or an exponent.
 const quantityPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+/** A part of the canonical texts, and the most frequent ones: they need no conversion. */
+const canonicalPattern = /^(?:0|[1-9]\d{0,2}[mkMGT]?)$/;
 /** Kubernetes limits quantities to 2^63, so longer numbers have no meaning. */
 const maxQuantityLength = 256;
 const notQuantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -50,7 +53,7 @@ const notQuantity = "quantities must match the regular expression '^([+-]?[0-9.]
 function readQuantity(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (text.length > maxQuantityLength || !quantityPattern.test(text)) throw rejected(notQuantity);
-  return text;
+  return canonicalPattern.test(text) ? text : printQuantity(parseQuantity(text));
 }
 
 const isBase64Digit = (code: number): boolean =>

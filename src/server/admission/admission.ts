@@ -13,6 +13,7 @@ import type { WriteRequest } from '../verbs/write-request.ts';
 import { admitCertificate } from './certificates.ts';
 import { withDefaultIngressClass, withDefaultStorageClass } from './default-classes.ts';
 import { denyExternalIps } from './external-ips.ts';
+import { checkLimits } from './limit-ranger.ts';
 import { completePod } from './pods.ts';
 import { denySecondDefault } from './priority.ts';
 
@@ -35,6 +36,8 @@ const completing = new Map<Kind, Complete>([
 ]);
 
 const validating = new Map<Kind, Validate>([
+  [podKind, checkLimits],
+  [persistentVolumeClaimKind, checkLimits],
   [serviceKind, denyExternalIps],
   [certificateSigningRequestKind, admitCertificate],
   [priorityClassKind, denySecondDefault],

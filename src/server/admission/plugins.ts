@@ -1,6 +1,7 @@
 /** The admission plugins of this server, by kube-apiserver's names and in its order. */
 export const pluginNames = [
   'NamespaceLifecycle',
+  'LimitRanger',
   'Priority',
   'DefaultTolerationSeconds',
   'DefaultStorageClass',

@@ -3,6 +3,7 @@ import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
+import { withDefaultLimits } from './limit-ranger.ts';
 import { withPriority, withPriorityOf } from './priority.ts';
 import { withRuntimeClass } from './runtime-class.ts';
 import { withDefaultTolerations } from './tolerations.ts';
@@ -16,6 +17,7 @@ export function completePod(
   // Only called with Pods.
   let pod = change.next as Pod;
   const old = change.old as Pod | undefined;
+  if (old === undefined && plugins.has('LimitRanger')) pod = withDefaultLimits(watchCache, pod);
   if (plugins.has('Priority')) {
     pod = old === undefined ? withPriority(watchCache, resource, pod) : withPriorityOf(old, pod);
   }

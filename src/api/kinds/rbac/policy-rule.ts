@@ -30,6 +30,10 @@ export const policyRule = struct(
 
 export type PolicyRule = Infer<typeof policyRule>;
 
+/** An empty list of rules is stored as null, as in Kubernetes. */
+export const withoutEmptyRules = <T extends { readonly rules: readonly PolicyRule[] | null }>(role: T): T =>
+  role.rules?.length === 0 ? { ...role, rules: null } : role;
+
 /** Validation errors of the rules of a role. Only rules of a ClusterRole can have non-resource URLs. */
 export const rulesErrors = (rules: readonly PolicyRule[] | null, isNamespaced: boolean): readonly FieldError[] =>
   (rules ?? []).flatMap((rule, index) => ruleErrors(`rules[${index}]`, rule, isNamespaced));

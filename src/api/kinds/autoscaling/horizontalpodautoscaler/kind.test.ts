@@ -164,3 +164,11 @@ test('the row of an autoscaler', () => {
     '<unknown>',
   ]);
 });
+
+test('an empty list of policies is rejected, and an absent one defaulted', () => {
+  const errorsWith = (scaleDown: object): readonly string[] => createErrors(kind, spec({ behavior: { scaleDown } }));
+  assert.deepEqual(errorsWith({ policies: [] }), [
+    'spec.behavior.scaleDown.policies: Required value: must specify at least one Policy',
+  ]);
+  assert.deepEqual(errorsWith({ selectPolicy: 'Max' }), []);
+});

@@ -132,7 +132,7 @@ const scalingPolicy = struct(`${v2}.HPAScalingPolicy`, 'A limit of how fast the 
 const scalingRules = struct(`${v2}.HPAScalingRules`, 'How the number of Pods changes in one direction.', {
   stabilizationWindowSeconds: pointer(3, int32, 'Seconds of past recommendations that are considered, at most 3600.'),
   selectPolicy: pointer(1, oneOf('Max', 'Min', 'Disabled'), 'Which policy applies; default: Max.'),
-  policies: optional(2, list(scalingPolicy), 'The limits.'),
+  policies: pointer(2, list(scalingPolicy), 'The limits.'),
   tolerance: pointer(4, quantity, 'The difference of a metric from its target that has no effect, such as 0.01.'),
 });
 

@@ -1,8 +1,8 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
-import { dnsLabelErrors, pathSegmentErrors, qualifiedNameErrors } from '../../../names.ts';
+import { dnsLabelErrors, pathSegmentErrors } from '../../../names.ts';
 import { parseQuantity } from '../../../quantity.ts';
-import { hugePagesPrefix, isStandardName } from '../../core/resourcequota/names.ts';
+import { containerResourceNameErrors } from '../../core/resource-names.ts';
 import type { MetricSpec, MetricTarget } from './schema.ts';
 import { referenceErrors } from './validate-reference.ts';
 import type { ReferenceRules } from './validate-reference.ts';
@@ -94,18 +94,9 @@ function identifierErrors(path: string, name: string): readonly FieldError[] {
   return invalidAll(`${path}.name`, name, pathSegmentErrors(name));
 }
 
-const standardResources = ['cpu', 'ephemeral-storage', 'memory'];
-
 function resourceNameErrors(path: string, name: string, isOfContainer: boolean): readonly FieldError[] {
   if (name === '') return [required(path, 'must specify a resource name')];
-  const errors = isOfContainer ? invalidAll(path, name, qualifiedNameErrors(name)) : [];
-  if (!isOfContainer || name.includes('/')) return errors;
-  if (!isStandardName(name))
-    errors.push(invalidValue(path, name, 'must be a standard resource type or fully qualified'));
-  if (!standardResources.includes(name) && !name.startsWith(hugePagesPrefix)) {
-    errors.push(invalidValue(path, name, 'must be a standard resource for containers'));
-  }
-  return errors;
+  return isOfContainer ? invalidAll(path, name, containerResourceNameErrors(name)) : [];
 }
 
 function utilizationErrors(path: string, target: MetricTarget): readonly FieldError[] {

@@ -1,33 +1,9 @@
 import { createdAtColumn, nameColumn } from '../../../columns.ts';
 import { defineKind } from '../../../kind.ts';
-import { objectSchema } from '../../../metadata.ts';
-import type { Infer } from '../../../schema/infer.ts';
-import { always, list, map, optional, quantity, string, struct } from '../../../schema/schema.ts';
+import type { LimitRange, LimitRangeItem } from './schema.ts';
+import { limitRange } from './schema.ts';
+import { limitErrors } from './validate.ts';
 
-const core = 'io.k8s.api.core.v1';
-
-const limitRangeItem = struct(`${core}.LimitRangeItem`, 'Limits for one type of object.', {
-  type: always(1, string, 'Pod, Container or PersistentVolumeClaim.', { required: true }),
-  max: optional(2, map(quantity), 'Maximum.'),
-  min: optional(3, map(quantity), 'Minimum.'),
-  default: optional(4, map(quantity), 'Default limits.'),
-  defaultRequest: optional(5, map(quantity), 'Default requests.'),
-  maxLimitRequestRatio: optional(6, map(quantity), 'Maximum ratio of limits to requests.'),
-});
-
-const limitRange = objectSchema(`${core}.LimitRange`, 'Limits and defaults for resources in a namespace.', {
-  spec: always(
-    2,
-    struct(`${core}.LimitRangeSpec`, 'The limits.', {
-      limits: always(1, list(limitRangeItem), 'Limits by type.', { required: true }),
-    }),
-    'The limits.',
-  ),
-});
-
-export type LimitRange = Infer<typeof limitRange>;
-
-/** The server does not enforce LimitRanges: the kind exists so that `kubectl describe namespace` and manifests work. */
 export const limitRangeKind = defineKind<LimitRange>({
   group: '',
   version: 'v1',
@@ -37,4 +13,22 @@ export const limitRangeKind = defineKind<LimitRange>({
   namespaced: true,
   schema: limitRange,
   columns: [nameColumn, createdAtColumn],
+  applyDefaults: (object) => {
+    const limits = (object.spec.limits ?? []).map(withDefaults);
+    return { ...object, spec: { limits: limits.length === 0 ? null : limits } };
+  },
+  validateCreate: ({ spec }) => limitErrors(spec.limits ?? []),
+  validateUpdate: ({ spec }) => limitErrors(spec.limits ?? []),
 });
+
+/** The default limits of containers are the maximum, and their default requests are these limits, or the minimum. */
+function withDefaults(limit: LimitRangeItem): LimitRangeItem {
+  if (limit.type !== 'Container') return limit;
+  const standard = { ...limit.max, ...limit.default };
+  const requests = { ...limit.min, ...standard, ...limit.defaultRequest };
+  return {
+    ...limit,
+    ...(Object.keys(standard).length === 0 ? {} : { default: standard }),
+    ...(Object.keys(requests).length === 0 ? {} : { defaultRequest: requests }),
+  };
+}

@@ -78,15 +78,17 @@ function computeNames(requests: Amounts, limits: Amounts): readonly (readonly [s
   ];
 }
 
-/** What a Pod as a whole requests and may use: its containers, or more while it starts, and its overhead. */
-function podAmounts(spec: Pod['spec']): { readonly requests: Amounts; readonly limits: Amounts } {
+/** What the containers of a Pod request or may use together, or more while it starts; or what the Pod sets for them. */
+export function podTotals(spec: PodSpec, of: 'requests' | 'limits'): Map<string, Quantity> {
+  const sum = new Map(containerAmounts(spec, of));
+  for (const [name, amount] of amounts(spec.resources?.[of])) if (isOfPod(name)) sum.set(name, amount);
+  return sum;
+}
+
+/** What a Pod as a whole requests and may use, with its overhead. */
+function podAmounts(spec: PodSpec): { readonly requests: Amounts; readonly limits: Amounts } {
   const overhead = amounts(spec.overhead);
-  const total = (of: 'requests' | 'limits'): Map<string, Quantity> => {
-    const sum = new Map(containerAmounts(spec, of));
-    for (const [name, amount] of amounts(spec.resources?.[of])) if (isOfPod(name)) sum.set(name, amount);
-    return sum;
-  };
-  const [requests, limits] = [total('requests'), total('limits')];
+  const [requests, limits] = [podTotals(spec, 'requests'), podTotals(spec, 'limits')];
   for (const [name, amount] of overhead) {
     requests.set(name, addQuantities(requests.get(name) ?? zero, amount));
     const limit = limits.get(name);
@@ -115,7 +117,8 @@ function containerAmounts({ containers, initContainers }: Pod['spec'], of: 'requ
   return combine(running, starting, largerQuantity);
 }
 
-const amounts = (given: Readonly<Record<string, string | number>> = {}): Amounts =>
+/** Resources with their parsed amounts. */
+export const amounts = (given: Readonly<Record<string, string | number>> = {}): Amounts =>
   new Map(Object.entries(given).map(([name, amount]) => [name, parseQuantity(String(amount))]));
 
 const sum = (a: Amounts, b: Amounts): Amounts => combine(a, b, addQuantities);

@@ -28,13 +28,14 @@ const isHugePages = (name: string): boolean =>
 /** Whether a name without a domain is valid in a quota. */
 export const isStandardName = (name: string): boolean => standard.has(name) || isHugePages(name);
 
-const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
+/** Whether the name is in a domain of Kubernetes; names without a domain are. */
+export const isNativeName = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /** Whether the name is that of an extended resource, such as a device of a vendor. */
-export const isExtendedName = (name: string): boolean => !isNative(name) && !name.startsWith(requestsPrefix);
+export const isExtendedName = (name: string): boolean => !isNativeName(name) && !name.startsWith(requestsPrefix);
 
 /** Whether the name is `requests.` followed by an extended resource. */
-export const isExtendedQuotaName = (name: string): boolean => !isNative(name) && name.startsWith(requestsPrefix);
+export const isExtendedQuotaName = (name: string): boolean => !isNativeName(name) && name.startsWith(requestsPrefix);
 
 export const isIntegerName = (name: string): boolean => counts.includes(name) || isExtendedName(name);
 

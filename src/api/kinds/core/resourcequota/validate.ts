@@ -1,8 +1,8 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidAll, invalidValue, required } from '../../../field-errors.ts';
-import { qualifiedNameErrors } from '../../../names.ts';
 import { isWhole, parseQuantity, printQuantity } from '../../../quantity.ts';
 import type { ResourceQuota } from './schema.ts';
+import { resourceNameErrors } from '../resource-names.ts';
 import { isIntegerName, isStandardName, resourcesInScope } from './names.ts';
 
 const conflictingScopes = [
@@ -54,11 +54,10 @@ function amountErrors(path: string, amounts: Readonly<Record<string, string | nu
   });
 }
 
-function nameErrors(name: string): readonly string[] {
-  const malformed = qualifiedNameErrors(name);
-  if (malformed.length > 0 || name.includes('/') || isStandardName(name)) return malformed;
-  return ['must be a standard resource type or fully qualified', 'must be a standard resource for quota'];
-}
+const nameErrors = (name: string): readonly string[] => [
+  ...resourceNameErrors(name),
+  ...(name.includes('/') || isStandardName(name) ? [] : ['must be a standard resource for quota']),
+];
 
 function scopeErrors({ scopes = [], hard = {} }: ResourceQuota['spec']): readonly FieldError[] {
   const invalid = (detail: string): FieldError => invalidValue('spec.scopes', scopes, detail);

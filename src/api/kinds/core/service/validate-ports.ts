@@ -36,8 +36,8 @@ function checkPort(errors: FieldError[], path: string, port: ServicePort): void 
 }
 
 /** Validation errors of the protocol of a port of a Service, Endpoints or a slice. */
-export function protocolErrors(path: string, protocol = ''): FieldError[] {
-  if (protocol === '') return [required(`${path}.protocol`)];
+export function protocolErrors(path: string, protocol: string | undefined): FieldError[] {
+  if (protocol === undefined) return [required(`${path}.protocol`)];
   return protocols.includes(protocol) ? [] : [notSupported(`${path}.protocol`, protocol, protocols)];
 }
 

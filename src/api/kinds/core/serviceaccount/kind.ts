@@ -18,6 +18,12 @@ const serviceAccount = objectSchema('io.k8s.api.core.v1.ServiceAccount', 'An ide
 
 export type ServiceAccount = Infer<typeof serviceAccount>;
 
+/** Of the references to Secrets only the names are stored. */
+const withSecretNames = (account: ServiceAccount): ServiceAccount =>
+  account.secrets === undefined
+    ? account
+    : { ...account, secrets: account.secrets.map(({ name }) => (name === undefined ? {} : { name })) };
+
 export const serviceAccountKind = defineKind<ServiceAccount>({
   group: '',
   version: 'v1',
@@ -29,4 +35,6 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   subresources: [{ name: 'token', verbs: ['create'], body: tokenRequestKind }],
   deleteReturns: 'object',
   columns: [nameColumn, ageColumn],
+  prepareForCreate: withSecretNames,
+  prepareForUpdate: withSecretNames,
 });

@@ -52,6 +52,11 @@ const rows: readonly { name: string; given: Given; want: readonly string[] }[] =
       'ports[0].srvServiceName: Invalid value: "_x": a lowercase RFC 1123 label must consist of',
     ],
   },
+  {
+    name: 'an empty protocol',
+    given: { ports: [{ protocol: '' }] },
+    want: ['ports[0].protocol: Unsupported value: "": supported values: "SCTP", "TCP", "UDP"'],
+  },
   { name: 'SRV-2 an SRV name', given: { ports: [{ port: 88, srvServiceName: 'kerberos' }] }, want: [] },
   {
     name: 'SRV-3 an empty SRV name',

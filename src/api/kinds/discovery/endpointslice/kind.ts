@@ -16,8 +16,8 @@ function withNulls(slice: EndpointSlice): EndpointSlice {
 
 /** The default name of a port is empty, and its protocol TCP. */
 function applyDefaults(slice: EndpointSlice): EndpointSlice {
-  if (!slice.ports?.some(({ name, protocol }) => name === undefined || !protocol)) return slice;
-  const ports = slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol || 'TCP' }));
+  if (!slice.ports?.some(({ name, protocol }) => name === undefined || protocol === undefined)) return slice;
+  const ports = slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol ?? 'TCP' }));
   return { ...slice, ports };
 }
 

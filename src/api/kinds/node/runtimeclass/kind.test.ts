@@ -25,6 +25,11 @@ const table: readonly { name: string; given: object; want: readonly string[] }[]
     want: ['overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0'],
   },
   {
+    name: 'rejects overhead of resources that containers do not have',
+    given: { handler: 'a', overhead: { podFixed: { pods: '1' } } },
+    want: ['overhead.limits[pods]: Invalid value: "pods": must be a standard resource for containers'],
+  },
+  {
     name: 'rejects bad tolerations',
     given: {
       handler: 'a',
@@ -46,7 +51,9 @@ const table: readonly { name: string; given: object; want: readonly string[] }[]
   {
     name: 'rejects a repeated toleration',
     given: { handler: 'a', scheduling: { tolerations: [toleration, toleration] } },
-    want: ['scheduling.tolerations[1]: Duplicate value: {"key":"a","operator":"Exists"}'],
+    want: [
+      'scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}',
+    ],
   },
 ];
 for (const { name, given, want } of table) {

@@ -8,8 +8,10 @@ import { parseQuantity } from '../../../quantity.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, atomicMap, list, map, optional, pointer, quantity, string, struct } from '../../../schema/schema.ts';
 import { validateLabels } from '../../../validate-metadata.ts';
+import { containerResourceNameErrors } from '../../core/resource-names.ts';
 import { nodeLabelWarnings } from '../../core/node/deprecated-labels.ts';
 import { toleration } from '../../core/pod/affinity.ts';
+import type { Toleration } from '../../core/pod/tolerations.ts';
 import { tolerationErrors } from '../../core/pod/tolerations.ts';
 
 const node = 'io.k8s.api.node.v1';
@@ -57,15 +59,25 @@ function specErrors({ handler, overhead: fixed, scheduling: given = {} }: Runtim
   const tolerations = given.tolerations ?? [];
   return [
     ...invalidAll('handler', handler, dnsLabelErrors(handler)),
-    ...Object.entries(fixed?.podFixed ?? {}).flatMap(([name, amount]) =>
-      parseQuantity(String(amount)).nano < 0n
-        ? [invalidValue(`overhead.limits[${name}]`, amount, 'must be greater than or equal to 0')]
-        : [],
-    ),
+    ...Object.entries(fixed?.podFixed ?? {}).flatMap(([name, amount]) => {
+      const at = `overhead.limits[${name}]`;
+      const isNegative = parseQuantity(String(amount)).nano < 0n;
+      return [
+        ...invalidAll(at, name, containerResourceNameErrors(name)),
+        ...(isNegative ? [invalidValue(at, amount, 'must be greater than or equal to 0')] : []),
+      ];
+    }),
     ...validateLabels('scheduling.nodeSelector', given.nodeSelector),
     ...tolerationErrors(tolerations, path),
-    ...repeated(tolerations).map((index) => duplicate(`${path}[${index}]`, tolerations[index])),
+    ...repeated(tolerations).map((index) => repeatedToleration(`${path}[${index}]`, tolerations[index] ?? {})),
   ];
+}
+
+/** Kubernetes prints the value with the names of its Go fields. */
+function repeatedToleration(path: string, { key = '', value = '', ...rest }: Toleration): FieldError {
+  const { operator = '', effect = '', tolerationSeconds = null } = rest;
+  const shown = { Key: key, Operator: operator, Value: value, Effect: effect, TolerationSeconds: tolerationSeconds };
+  return duplicate(path, shown);
 }
 
 /** The indexes of tolerations that are listed before, whatever their seconds. */

@@ -7,7 +7,7 @@ import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list, optional, pointer, struct } from '../../../schema/schema.ts';
 import { labelSelectorErrors } from '../../../selectors/label-selector.ts';
-import { policyRule, rulesErrors, rbacGroup, rbacSchemas } from '../policy-rule.ts';
+import { policyRule, rulesErrors, rbacGroup, rbacSchemas, withoutEmptyRules } from '../policy-rule.ts';
 
 const aggregationRule = struct(`${rbacSchemas}.AggregationRule`, 'Selects the roles that are aggregated.', {
   clusterRoleSelectors: optional(1, list(labelSelector), 'Selectors of the ClusterRoles whose rules are included.'),
@@ -49,6 +49,7 @@ export const clusterRoleKind = defineKind<ClusterRole>({
   namespaced: false,
   schema: clusterRole,
   createOnUpdate: true,
+  applyDefaults: withoutEmptyRules,
   columns: [nameColumn, createdAtColumn],
   nameErrors: pathSegmentName,
   validateCreate: validate,

@@ -4,7 +4,7 @@ import { objectSchema } from '../../../metadata.ts';
 import { pathSegmentName } from '../../../names.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, list } from '../../../schema/schema.ts';
-import { policyRule, rulesErrors, rbacGroup, rbacSchemas } from '../policy-rule.ts';
+import { policyRule, rulesErrors, rbacGroup, rbacSchemas, withoutEmptyRules } from '../policy-rule.ts';
 
 const role = objectSchema(`${rbacSchemas}.Role`, 'Rules that can be granted in its namespace.', {
   rules: always(2, list(policyRule), 'The rules.'),
@@ -21,6 +21,7 @@ export const roleKind = defineKind<Role>({
   namespaced: true,
   schema: role,
   createOnUpdate: true,
+  applyDefaults: withoutEmptyRules,
   columns: [nameColumn, createdAtColumn],
   nameErrors: pathSegmentName,
   validateCreate: ({ rules }) => rulesErrors(rules, true),

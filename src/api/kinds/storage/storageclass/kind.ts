@@ -133,7 +133,8 @@ function topologyErrors(terms: readonly Term[]): readonly FieldError[] {
   return terms.flatMap((term, index) => {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
     const byKey = new Map((term.matchLabelExpressions ?? []).map(({ key, values }) => [key, new Set(values)]));
-    const isRepeated = known.some((other) => isDeepStrictEqual(other, byKey));
+    // As in Kubernetes, a term without expressions is a repeated one.
+    const isRepeated = byKey.size === 0 || known.some((other) => isDeepStrictEqual(other, byKey));
     known.push(byKey);
     return [...termErrors(term, at), ...(isRepeated ? [duplicate(at, '')] : [])];
   });
