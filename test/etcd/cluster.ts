@@ -21,6 +21,7 @@ export async function startSharedCluster({
   flags = [],
   etcdFlags = [],
   linked = [],
+  uids = [],
 }: {
   readonly members: number;
   readonly servers: number;
@@ -28,9 +29,11 @@ export async function startSharedCluster({
   readonly etcdFlags?: readonly string[];
   /** The servers, by their number, that have links to the members, in the order of the members. */
   readonly linked?: readonly (readonly [server: number, links: Link[]])[];
+  /** The users of the members. */
+  readonly uids?: readonly number[];
 }): Promise<SharedCluster> {
   await using stack = new AsyncDisposableStack();
-  const etcd = stack.use(await startEtcd({ members, flags: etcdFlags }));
+  const etcd = stack.use(await startEtcd({ members, flags: etcdFlags, uids }));
   const byServer = new Map(linked);
   for (const links of byServer.values()) {
     for (const url of etcd.urls) links.push(stack.use(await Link.open(url)));

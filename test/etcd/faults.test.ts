@@ -4,12 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Connection } from '../harness/connection.ts';
 import type { WatchEvent } from '../harness/connection.ts';
-import { unlessInstalled } from '../harness/needs.ts';
+import { unless, unlessInstalled } from '../harness/needs.ts';
 import type { SharedCluster } from './cluster.ts';
 import { startSharedCluster } from './cluster.ts';
 import type { KeyEvent, Operation } from './history.ts';
 import { checkLinearizable } from './history.ts';
 import type { Link } from './link.ts';
+import { Partition, whyNoPartitions } from './partition.ts';
 
 /** `FAIRLEAD_FAULT_ROUNDS=200` for a long run. */
 const rounds = Number(process.env['FAIRLEAD_FAULT_ROUNDS'] ?? 6);
@@ -18,12 +19,17 @@ const collection = '/api/v1/namespaces/default/configmaps';
 const clientCount = 6;
 const keyCount = 8;
 
+const cannotPart = unless(whyNoPartitions());
+/** The users of the members, by which their packets are found. */
+const uids = [61_001, 61_002, 61_003];
+
 test(
   `the history of three servers over three etcd members is linearizable in spite of ${rounds} faults`,
   { skip: unlessInstalled('etcd') },
   async (context) => {
     const links: readonly Link[][] = [[], [], []];
-    await using shared = await startSharedCluster({ members: 3, servers: 3, linked: [...links.entries()] });
+    const linked = [...links.entries()];
+    await using shared = await startSharedCluster({ members: 3, servers: 3, linked, uids: cannotPart ? [] : uids });
     const cluster = { ...shared, links };
     using cleanup = new DisposableStack();
     cleanup.defer(() => {
@@ -100,7 +106,21 @@ const faults: readonly Fault[] = [
   async ({ links }, victim) => cutForAWhile(links[victim] ?? []),
   // No server can reach one member.
   async ({ links }, victim) => cutForAWhile(links.map((ofServer) => ofServer[victim])),
+  // One member, perhaps the leader, cannot reach the others, but serves its clients.
+  ...(cannotPart ? [] : [isolateForAWhile]),
 ];
+
+async function isolateForAWhile({ etcd }: LinkedCluster, victim: number): Promise<void> {
+  using partition = new Partition();
+  const [member, uid] = [etcd.members[victim], uids[victim]];
+  if (member === undefined || uid === undefined) throw new Error('bug: there is no such member');
+  partition.isolate(
+    member,
+    uid,
+    etcd.members.filter((other) => other !== member),
+  );
+  await delay(500 + Math.random() * 4000);
+}
 
 async function cutForAWhile(links: readonly (Link | undefined)[]): Promise<void> {
   for (const link of links) link?.cut();

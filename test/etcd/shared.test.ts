@@ -36,15 +36,17 @@ suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
     assert.equal((await client(0).ask('POST', '/api/v1/namespaces', { metadata: { name } })).status, 201);
   };
 
-  test('the Service `kubernetes` has all of them as endpoints', async () => {
-    await eventually(async () => {
+  /** Resolves when the endpoints of the Service `kubernetes` are these servers. */
+  const areEndpoints = (servers: SharedCluster['servers']): Promise<void> =>
+    eventually(async () => {
       const { body } = await client(1).ask('GET', '/api/v1/namespaces/default/endpoints/kubernetes');
       const ports = (body.subsets as readonly { readonly ports: readonly { readonly port: number }[] }[]).flatMap(
         (subset) => subset.ports.map(({ port }) => port),
       );
-      assert.deepEqual(new Set(ports), new Set(cluster.servers.map(({ port }) => port)));
+      assert.deepEqual(new Set(ports), new Set(servers.map(({ port }) => port)));
     });
-  });
+
+  test('the Service `kubernetes` has all of them as endpoints', () => areEndpoints(cluster.servers));
 
   test('no cluster IP and no node port is allocated twice, and all node ports can be', async () => {
     await createNamespace('ports');
@@ -158,5 +160,11 @@ suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
         expected,
       );
     }
+  });
+
+  // The last test, because its server does not come back.
+  test('one that is killed is removed from the endpoints of `kubernetes`', async () => {
+    await cluster.servers[0]?.stop('SIGKILL');
+    await areEndpoints(cluster.servers.slice(1));
   });
 });

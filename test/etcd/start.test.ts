@@ -149,11 +149,23 @@ suite('starts with etcd', { skip }, () => {
     assert.equal(await revisionOf(), before);
   });
 
-  test('writes nothing under a prefix whose owner is not readable', async () => {
-    await put('/newer/fairlead/owner', 'v2');
+  test('writes nothing under a prefix of a newer release', async () => {
+    await put('/newer/fairlead/owner', '{"format":2}');
     const before = await revisionOf();
     const { code, line } = await refused('--etcd-servers', url, '--etcd-prefix', '/newer');
-    assert.match(line, /the owner of the etcd prefix \/newer is not readable/);
+    assert.match(
+      line,
+      /the etcd prefix \/newer was written by a newer release \(format 2\): use that release or a newer/,
+    );
+    assert.equal(code, 1);
+    assert.equal(await revisionOf(), before);
+  });
+
+  test('writes nothing under a prefix whose owner is not readable', async () => {
+    await put('/unreadable/fairlead/owner', 'v2');
+    const before = await revisionOf();
+    const { code, line } = await refused('--etcd-servers', url, '--etcd-prefix', '/unreadable');
+    assert.match(line, /the owner of the etcd prefix \/unreadable is not readable/);
     assert.equal(code, 1);
     assert.equal(await revisionOf(), before);
   });

@@ -51,15 +51,20 @@ export class Connection implements Disposable {
     return { status, body: text.startsWith('{') ? (JSON.parse(text) as unknown) : text };
   }
 
-  /** Calls `onEvent` for each event in order. */
+  /** Calls `onEvent` for each event in order; a rejected watch is an event `ERROR`, too. */
   watch(path: string, onEvent: (event: WatchEvent) => void): Watch {
     const stream = this.#session.request({ ':path': path });
     stream.setEncoding('utf8');
     let rest = '';
+    let isAccepted = true;
+    stream.on('response', (headers) => (isAccepted = headers[':status'] === 200));
     stream.on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) onEvent(JSON.parse(line) as WatchEvent);
+      for (const line of lines) {
+        const read = JSON.parse(line) as unknown;
+        onEvent((isAccepted ? read : { type: 'ERROR', object: read }) as WatchEvent);
+      }
     });
     stream.on('error', () => undefined); // `ended` tells
     const ended = new Promise<void>((resolve) => stream.on('close', resolve));

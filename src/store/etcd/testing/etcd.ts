@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,7 @@ export const etcdProgram: string | undefined = [
 /** A member of an etcd cluster for tests. */
 export interface EtcdMember {
   readonly url: string;
+  readonly peerPort: number;
   readonly pid: number;
   /** With its data. */
   readonly directory: string;
@@ -39,6 +40,7 @@ export async function startEtcd({
   flags = [],
   scheme = 'http',
   isDurable = true,
+  uids = [],
 }: {
   readonly members?: number;
   readonly flags?: readonly string[];
@@ -46,8 +48,15 @@ export async function startEtcd({
   readonly scheme?: 'http' | 'https';
   /** Without, it is faster, and loses writes when it is killed. */
   readonly isDurable?: boolean;
+  /** The users that the members run as; default: that of this process. */
+  readonly uids?: readonly number[];
 } = {}): Promise<TestEtcd> {
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-etcd-'));
+  for (const [index, uid] of uids.entries()) {
+    await chmod(directory, 0o711);
+    await mkdir(join(directory, `m${index}`), { mode: 0o700 });
+    await chown(join(directory, `m${index}`), uid, uid);
+  }
   const ports = await freePorts(count * 3);
   const urls = ports.slice(0, count).map((port) => `${scheme}://127.0.0.1:${port}`);
   const peers = ports.slice(count, 2 * count).map((port) => `http://127.0.0.1:${port}`);
@@ -55,7 +64,13 @@ export async function startEtcd({
   const cluster = peers.map((url, index) => `m${index}=${url}`).join(',');
   const members = urls.map((url, index) =>
     member(
-      { url, monitor: monitors[index] ?? '', directory: join(directory, `m${index}`) },
+      {
+        url,
+        peerPort: Number(new URL(peers[index] ?? '').port),
+        monitor: monitors[index] ?? '',
+        directory: join(directory, `m${index}`),
+        uid: uids[index],
+      },
       [
         ['--name', `m${index}`],
         ['--listen-client-urls', url],
@@ -83,8 +98,14 @@ export async function startEtcd({
   return { urls, members, [Symbol.asyncDispose]: stop };
 }
 
+interface MemberOptions extends Pick<EtcdMember, 'url' | 'peerPort' | 'directory'> {
+  /** Where it reports its health. */
+  readonly monitor: string;
+  readonly uid: number | undefined;
+}
+
 function member(
-  { url, monitor, directory }: Pick<EtcdMember, 'url' | 'directory'> & { readonly monitor: string },
+  { url, peerPort, monitor, directory, uid }: MemberOptions,
   flags: readonly string[],
   isDurable: boolean,
 ): EtcdMember {
@@ -97,6 +118,7 @@ function member(
   };
   return {
     url,
+    peerPort,
     directory,
     get pid() {
       return child?.pid ?? 0;
@@ -107,6 +129,7 @@ function member(
       await end();
       child = spawn(etcdProgram ?? 'etcd', ['--data-dir', directory, ...flags], {
         stdio: 'ignore',
+        ...(uid === undefined ? {} : { uid, gid: uid }),
         env: { ...process.env, ...(isDurable ? {} : { ETCD_UNSAFE_NO_FSYNC: 'true' }) },
       });
       const failed = once(child, 'error').then(([error]: unknown[]) => {
