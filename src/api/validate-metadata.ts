@@ -79,7 +79,7 @@ const maxManagers = 100;
 /** `known` is the number of managers that the object had before. */
 function checkContent(errors: FieldError[], meta: ObjectMeta, known = 0): void {
   checkLabels(errors, 'metadata.labels', meta.labels);
-  if (meta.annotations !== undefined) checkAnnotations(errors, meta.annotations);
+  errors.push(...validateAnnotations('metadata.annotations', meta.annotations));
   if (meta.ownerReferences !== undefined) checkOwners(errors, meta.ownerReferences);
   if (meta.finalizers !== undefined) checkFinalizers(errors, meta.finalizers);
   if ((meta.managedFields?.length ?? 0) > Math.max(maxManagers, known)) {
@@ -98,13 +98,19 @@ function checkLabels(errors: FieldError[], path: string, labels: Readonly<Record
 
 const maxAnnotationBytes = 256 * 1024;
 
-function checkAnnotations(errors: FieldError[], annotations: Readonly<Record<string, string>>): void {
+/** Validation errors of annotations at `path`. */
+export function validateAnnotations(
+  path: string,
+  annotations: Readonly<Record<string, string>> | undefined,
+): readonly FieldError[] {
+  const errors: FieldError[] = [];
   let bytes = 0;
   for (const key in annotations) {
-    errors.push(...invalidAll('metadata.annotations', key, qualifiedNameErrors(key.toLowerCase())));
+    errors.push(...invalidAll(path, key, qualifiedNameErrors(key.toLowerCase())));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? '');
   }
-  if (bytes > maxAnnotationBytes) errors.push(tooLong('metadata.annotations', maxAnnotationBytes));
+  if (bytes > maxAnnotationBytes) errors.push(tooLong(path, maxAnnotationBytes));
+  return errors;
 }
 
 /** Each error about a second controller prints the whole list, as in Kubernetes. Long lists are truncated. */

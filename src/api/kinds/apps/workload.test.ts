@@ -139,6 +139,27 @@ for (const { name, spec, want } of refusals) {
   test(`Deployment: ${name}`, () => assert.deepEqual(texts(deploymentKind, { ...good, ...spec }), want));
 }
 
+test('a DaemonSet sets either maxUnavailable or maxSurge', () => {
+  const errorsWith = (rollingUpdate: object): readonly string[] =>
+    texts(daemonSetKind, { ...good, updateStrategy: { rollingUpdate } });
+  const path = 'spec.updateStrategy.rollingUpdate';
+  assert.deepEqual(errorsWith({ maxSurge: '50%' }), [
+    `${path}.maxSurge: Invalid value: "50%": may not be set when maxUnavailable is non-zero`,
+  ]);
+  assert.deepEqual(errorsWith({ maxUnavailable: 0 }), [
+    `${path}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`,
+  ]);
+  assert.deepEqual(errorsWith({ maxUnavailable: 0, maxSurge: 1 }), []);
+});
+
+test('rejects invalid annotations of a template', () => {
+  const template = { ...good.template, metadata: { ...good.template.metadata, annotations: { 'a b': '' } } };
+  assert.match(
+    texts(deploymentKind, { ...good, template })[0] ?? '',
+    /^spec\.template\.annotations: Invalid value: "a b"/,
+  );
+});
+
 test('Pods of a StatefulSet can mount its claims', () => {
   const template = {
     ...good.template,

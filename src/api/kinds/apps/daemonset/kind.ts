@@ -11,10 +11,11 @@ import {
   templateDefaults,
   workloadErrors,
   amountErrors,
+  amountOf,
 } from '../workload.ts';
 import { ageColumn, column, labelsText, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { notSupported } from '../../../field-errors.ts';
+import { invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 
 const apps = 'io.k8s.api.apps.v1';
@@ -128,8 +129,13 @@ function strategyErrors({ type, rollingUpdate }: Strategy): readonly FieldError[
   if (type !== 'RollingUpdate') return [notSupported('spec.updateStrategy', type, ['RollingUpdate', 'OnDelete'])];
   const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate ?? {};
   const path = 'spec.updateStrategy.rollingUpdate';
+  const [unavailable, surge] = [amountOf(maxUnavailable), amountOf(maxSurge)];
   return [
     ...amountErrors(`${path}.maxUnavailable`, maxUnavailable, true),
     ...amountErrors(`${path}.maxSurge`, maxSurge, true),
+    ...(unavailable !== 0 && surge !== 0
+      ? [invalidValue(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero')]
+      : []),
+    ...(unavailable === 0 && surge === 0 ? [required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0')] : []),
   ];
 }

@@ -228,3 +228,17 @@ test('the row of a Job', () => {
     '60s',
   ]);
 });
+
+test('a Job without labels gets those of its template, with the generated ones', () => {
+  const containers = [{ name: 'c', image: 'i' }];
+  const template = { metadata: { labels: { app: 'web' } }, spec: { containers, restartPolicy: 'Never' } };
+  const unlabeled = created(jobKind, { metadata: { name: 'a', namespace: 'shop', uid: 'u' }, spec: { template } });
+  assert.deepEqual(unlabeled.metadata.labels, unlabeled.spec.template.metadata.labels);
+  assert.equal(unlabeled.metadata.labels?.['job-name'], 'a');
+  const labels = { app: 'web' };
+  const labeled = created(jobKind, {
+    metadata: { name: 'a', namespace: 'shop', uid: 'u', labels },
+    spec: { template },
+  });
+  assert.deepEqual(labeled.metadata.labels, labels);
+});

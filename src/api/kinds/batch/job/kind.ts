@@ -88,14 +88,18 @@ function withGeneratedSelector(object: Job): Job {
     ...jobLabels.uid.map((label) => [label, uid]),
   ]);
   const { template, selector = {} } = spec;
+  const labels = { ...generated, ...template.metadata.labels };
+  // As in Kubernetes, labels that were defaulted from those of the template stay equal to them.
+  const isDefaulted = metadata.labels !== undefined && metadata.labels === template.metadata.labels;
   return {
     ...object,
+    ...(isDefaulted ? { metadata: { ...metadata, labels } } : {}),
     spec: {
       ...spec,
       selector: { ...selector, matchLabels: { [jobLabels.uid[1]]: uid, ...selector.matchLabels } },
       template: {
         ...template,
-        metadata: { ...template.metadata, labels: { ...generated, ...template.metadata.labels } },
+        metadata: { ...template.metadata, labels },
       },
     },
   };

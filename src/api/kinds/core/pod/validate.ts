@@ -3,13 +3,14 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
-import { validateLabels } from '../../../validate-metadata.ts';
+import { validateAnnotations, validateLabels } from '../../../validate-metadata.ts';
 import type { PodSpec, PodTemplateSpec } from './schema.ts';
 import { containerErrors } from './validate-container.ts';
 
 /** Validation errors of the template of a workload at `path`. */
 export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
   ...validateLabels(`${path}.labels`, metadata.labels),
+  ...validateAnnotations(`${path}.annotations`, metadata.annotations),
   ...podSpecErrors(spec, `${path}.spec`),
   ...((spec.ephemeralContainers ?? []).length === 0
     ? []
