@@ -47,10 +47,6 @@ export const portsKey = (ports: readonly EndpointPort[] | null): string =>
     .sort()
     .join();
 
-/** Compares by name, so that plans do not depend on the order of a cache. */
-export const byName = (left: EndpointSlice, right: EndpointSlice): number =>
-  (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1;
-
 /** Slices to write: those in `create` have no name yet, those in `update` carry the revision that was read. */
 export interface SliceWrites {
   readonly create: readonly EndpointSlice[];

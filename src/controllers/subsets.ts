@@ -1,5 +1,6 @@
 // Canonical form of the subsets of Endpoints.
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../api/kinds/core/endpoints/schema.ts';
+import { byKey, compareText } from '../api/order.ts';
 
 interface Entry {
   readonly address: EndpointAddress;
@@ -12,8 +13,6 @@ interface PortEntries {
   /** Address and UID → entry. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
-
-const before = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
 const addressKey = ({ ip, targetRef }: EndpointAddress): string => `${ip} ${targetRef?.uid ?? ''}`;
 
@@ -37,8 +36,8 @@ export function repack(subsets: readonly EndpointSubset[]): readonly EndpointSub
     }
   }
   return grouped(byPort)
-    .map((group) => group.sort(([left], [right]) => before(left, right)))
-    .sort((left, right) => before(left[0]?.[0] ?? '', right[0]?.[0] ?? ''))
+    .map((group) => group.sort(byKey))
+    .sort((left, right) => compareText(left[0]?.[0] ?? '', right[0]?.[0] ?? ''))
     .map((group) => subsetOf(group.map(([, entries]) => entries)));
 }
 

@@ -3,6 +3,7 @@ import type { Gates } from '../api/gates.ts';
 import type { Container, Pod } from '../api/kinds/core/pod/schema.ts';
 import type { Protocol, Service, ServicePort } from '../api/kinds/core/service/schema.ts';
 import type { ApiObject } from '../api/metadata.ts';
+import { byKey } from '../api/order.ts';
 import type { Key } from '../client/key.ts';
 
 /** A port of a Service, resolved for a Pod. */
@@ -41,7 +42,7 @@ export function portGroups(service: Service, pods: readonly Pod[], gates: Gates)
     else groups.set(key, { ports: resolved(servicePorts, numbers, copiesSrvName), pods: [pod] });
   }
   // Sorted, so that plans do not depend on the order of a cache.
-  return [...groups].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, group]) => group);
+  return [...groups].sort(byKey).map(([, group]) => group);
 }
 
 function resolved(

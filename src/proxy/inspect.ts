@@ -13,6 +13,7 @@ import { importedServiceKind } from '../api/kinds/multicluster/supercluster/impo
 import { serviceCidrKind } from '../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../api/kinds/networking/servicecidr/schema.ts';
 import type { ApiObject } from '../api/metadata.ts';
+import { compareText } from '../api/order.ts';
 import type { Client, Selection } from '../client/client.ts';
 import { keyOf } from '../client/key.ts';
 import { hasStatusCode } from '../client/transport.ts';
@@ -125,7 +126,7 @@ export function inspectObjects(
   });
   const serviceByKey = byKey(services);
   return {
-    owners: owners.sort((a, b) => (a.owner < b.owner ? -1 : 1)),
+    owners: owners.sort((a, b) => compareText(a.owner, b.owner)),
     conflicts: table
       .conflicts()
       .filter(({ loser }) => isShown(loser))

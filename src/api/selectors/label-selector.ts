@@ -5,6 +5,7 @@ import { labelValueErrors, qualifiedNameErrors } from '../names.ts';
 import type { labelSelector } from '../metadata.ts';
 import type { Infer } from '../schema/infer.ts';
 import type { Requirement } from './labels.ts';
+import { compareText } from '../order.ts';
 
 export type LabelSelector = Infer<typeof labelSelector>;
 
@@ -30,7 +31,7 @@ export function requirementsOf({
     if (known === undefined) return undefined;
     requirements.push({ key, operator: known, values: new Set(values) });
   }
-  return requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return requirements.sort((a, b) => compareText(a.key, b.key));
 }
 
 /** A selector as `kubectl` prints it: `app=web,tier in (a,b),!canary`. */
@@ -41,7 +42,7 @@ export function selectorText(selector: LabelSelector | undefined): string {
     key,
     text: expressionText(key, operator, values ?? []),
   }));
-  const sorted = [...equal, ...others].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const sorted = [...equal, ...others].sort((a, b) => compareText(a.key, b.key));
   return sorted.length === 0 ? '<none>' : sorted.map(({ text }) => text).join(',');
 }
 

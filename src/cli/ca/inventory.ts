@@ -6,6 +6,7 @@ import type { Authority } from '../../server/pki/authority.ts';
 import { readCertificate } from '../../server/pki/renewal.ts';
 import { tokenKeys } from '../up/servers.ts';
 import { pkiOf } from '../up/stored-clusters.ts';
+import { compareText } from '../../api/order.ts';
 
 /** One certificate of a data directory, or one key of tokens. */
 export interface InventoryRow {
@@ -66,10 +67,8 @@ const roles: Readonly<Record<string, string>> = {
 /** Certificates that another authority issues by design. */
 const foreign: Readonly<Record<string, string>> = { 'ca-previous': '', 'ca-cross': '' };
 
-const byName = (left: string, right: string): number => (left < right ? -1 : 1);
-
 const authorityFirst = (left: string, right: string): number =>
-  Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || byName(left, right);
+  Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || compareText(left, right);
 
 function left(cert: X509Certificate, now: Date): string {
   const days = Math.floor((cert.validToDate.getTime() - now.getTime()) / 86_400_000);
@@ -80,7 +79,7 @@ async function keys(dataDir: string): Promise<readonly InventoryRow[]> {
   const root = join(dataDir, tokenKeys);
   const clusters = await readdir(root).catch(() => []); // none before the first start
   const lists = await Promise.all(
-    clusters.toSorted(byName).map(async (cluster) => {
+    clusters.toSorted(compareText).map(async (cluster) => {
       const found = await listKeys(join(root, cluster));
       return found.keys.map(({ kid, created }, index) => ({
         name: `${cluster}/tokens`,

@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { isStatusError } from '../../api/errors.ts';
+import { compareText } from '../../api/order.ts';
 import { connectionReason } from '../../client/connection-error.ts';
 import { overHttps } from '../../client/https.ts';
 import { planClaims } from '../../server/allocate/claim-plan.ts';
@@ -148,7 +149,7 @@ function withClaims(entries: readonly Entry[]): readonly Entry[] {
     created: 1,
   }));
   const kept = entries.filter(({ key }) => !replaced.has(key));
-  return [...kept, ...added].toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  return [...kept, ...added].toSorted((a, b) => compareText(a.key, b.key));
 }
 
 /** The lines of a backup. */

@@ -13,8 +13,9 @@ import {
 } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
+import { byName } from '../../api/order.ts';
 import { hasManagedEndpoints, selectedPods } from '../backend.ts';
-import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
+import { isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
 import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { PortGroup } from '../target-ports.ts';

@@ -1,5 +1,6 @@
 // The number of endpoints that each zone should be allocated, in proportion to the CPU of its nodes.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
+import { byKey } from '../../api/order.ts';
 import { zoneLabel } from './backends.ts';
 
 /** The allocation of a zone. */
@@ -29,7 +30,7 @@ export function sharesOf(nodes: Iterable<Node>, count: number): Shares {
   const counts = `(${count} endpoints, ${cpus.size} zones)`;
   if (count < cpus.size) return { disabled: `Insufficient number of endpoints ${counts}` };
   const total = cpus.values().reduce((sum, cpu) => sum + cpu, 0);
-  const zones = [...cpus].sort(([left], [right]) => (left < right ? -1 : 1));
+  const zones = [...cpus].sort(byKey);
   const shares = zones.map(([zone, cpu]) => {
     const fair = (cpu / total) * count;
     const minimum = Math.ceil(fair / (1 + overload));

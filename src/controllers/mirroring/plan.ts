@@ -15,12 +15,13 @@ import {
 } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
-import { byName, isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
+import { isOwnedBy, namePrefix, newSlice, ownedBy, portsKey, recycle, sameMap } from '../slices.ts';
 import type { SliceWrites } from '../slices.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import { familyOf, canonicalAddress } from '../../api/addresses.ts';
 import type { Gates } from '../../api/gates.ts';
 import { withoutSrvName } from '../../api/kinds/core/service/facts.ts';
+import { byName } from '../../api/order.ts';
 import { repack } from '../subsets.ts';
 
 /** The managed-by label of the slices that this controller owns. */

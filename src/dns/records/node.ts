@@ -2,6 +2,7 @@ import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { SourceRecord } from './packed.ts';
 import { unpackAll, contentOf, distinct } from './packed.ts';
 import type { Zone } from './zone.ts';
+import { compareText } from '../../api/order.ts';
 
 /** A name that exists. Without sets it is an empty non-terminal: NODATA for every type. */
 export interface ZoneNode {
@@ -132,5 +133,3 @@ function compare(one: SourceRecord, other: SourceRecord): number {
   // Two sets of one type from one source at one name: ordered by content, never by time.
   return compareText(contentOf(one), contentOf(other));
 }
-
-const compareText = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

@@ -1,4 +1,5 @@
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
+import { byKey } from '../../api/order.ts';
 
 /** An open port of a load balancer. */
 export interface OpenPort {
@@ -58,6 +59,6 @@ export function changesBetween(existing: readonly Resource[], wanted: readonly R
 
 function isSame(one: Resource, other: Resource): boolean {
   const text = ({ serves, settings }: Resource): string =>
-    JSON.stringify([serves?.map(portText), Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+    JSON.stringify([serves?.map(portText), Object.entries(settings).toSorted(byKey)]);
   return text(one) === text(other);
 }

@@ -3,6 +3,7 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { protocolOf } from '../../api/kinds/core/service/facts.ts';
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { byName } from '../../api/order.ts';
 import type { Backends } from './provider.ts';
 
 const exclusionLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';
@@ -31,7 +32,7 @@ export function eligibleNodes(all: readonly Node[]): EligibleNodes {
         !isExcluded(node) &&
         node.spec.taints?.some(({ key }) => key === scalerTaint) !== true,
     )
-    .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+    .toSorted(byName);
   const signature = JSON.stringify(nodes.map(({ metadata, spec }) => [metadata.name, spec.providerID ?? '']));
   return { nodes, signature };
 }

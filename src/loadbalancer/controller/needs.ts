@@ -1,6 +1,7 @@
 // Which Services need a load balancer, and which changes affect it, as in the service controller of Kubernetes.
 import type { Service, ServicePort, ServiceSpec } from '../../api/kinds/core/service/schema.ts';
 import { unhealthyAnnotation } from '../../api/kinds/core/service/facts.ts';
+import { byKey } from '../../api/order.ts';
 
 /** Blocks the deletion of a Service until its load balancer is deleted. */
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup';
@@ -35,7 +36,7 @@ function relevant({ metadata, spec }: Service): unknown {
     metadata.uid,
     Object.entries(metadata.annotations ?? {})
       .filter(([name]) => name !== unhealthyAnnotation) // written by the health checks
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      .toSorted(byKey),
     (spec.ports ?? []).map(relevantPort),
     spec.loadBalancerSourceRanges ?? [],
     spec.externalIPs ?? [],

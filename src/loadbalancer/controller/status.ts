@@ -1,6 +1,7 @@
 // The load balancer status and conditions of a Service (LB-3, LB-4).
 import type { LoadBalancerStatus, Service } from '../../api/kinds/core/service/schema.ts';
 import type { Condition } from '../../api/metadata.ts';
+import { byKey } from '../../api/order.ts';
 import type { Problem } from '../clouds/evaluate.ts';
 
 /** The condition of the current API. */
@@ -67,5 +68,5 @@ const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined && each !== '');
-  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, sorted(each)]));
+  return Object.fromEntries(entries.toSorted(byKey).map(([key, each]) => [key, sorted(each)]));
 };

@@ -1,5 +1,6 @@
 // Export quotas per member.
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import { compareText } from '../../api/order.ts';
 import type { Denial, ClusterExport } from '../record.ts';
 import { exportedAt, isExported, textOf } from '../record.ts';
 import type { Dropped, MemberPolicy } from './policy.ts';
@@ -18,7 +19,7 @@ export function overQuota(
   const byAge = records
     .filter(isExported)
     .map((record) => ({ record, key: textOf(record), since: exportedAt(record) }))
-    .toSorted((left, right) => compare(left.since, right.since) || compare(left.key, right.key));
+    .toSorted((left, right) => compareText(left.since, right.since) || compareText(left.key, right.key));
   const denials = new Map<string, Denial>();
   let [exports, endpoints] = [0, 0];
   for (const { record, key } of byAge) {
@@ -35,8 +36,6 @@ export function overQuota(
   return denials;
 }
 
-const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
-
 /** The slices, in order of their names, that fit into the endpoint quota of a service. */
 export function withinServiceQuota(
   record: ClusterExport,
@@ -47,9 +46,7 @@ export function withinServiceQuota(
   const slices: EndpointSlice[] = [];
   const dropped: Dropped[] = [];
   let count = 0;
-  for (const slice of record.slices.toSorted((left, right) =>
-    compare(left.metadata.name ?? '', right.metadata.name ?? ''),
-  )) {
+  for (const slice of record.slices.toSorted((left, right) => compareText(left.metadata.name, right.metadata.name))) {
     const more = slice.endpoints?.length ?? 0;
     if (count + more <= max) {
       slices.push(slice);

@@ -1,5 +1,6 @@
 // A field on which clusters disagree: the data, and the text of the Conflict condition (MCS-137).
 import type { McsApi } from '../record.ts';
+import { byKey } from '../../api/order.ts';
 
 /** The reasons of the Conflict condition. */
 export type ConflictReason =
@@ -101,7 +102,7 @@ export function canonicalText(value: unknown): string {
   return (
     JSON.stringify(value, (_, part: unknown) =>
       typeof part === 'object' && part !== null && !Array.isArray(part)
-        ? Object.fromEntries(Object.entries(part).toSorted(([left], [right]) => (left < right ? -1 : 1)))
+        ? Object.fromEntries(Object.entries(part).toSorted(byKey))
         : part,
     ) ?? ''
   );

@@ -9,6 +9,7 @@ import type { Exporter, Merged, MergeOptions, View } from './merged.ts';
 import { havePortsCompatible, portConflicts, unionOfPorts } from './ports.ts';
 import { publicationOf } from './publication.ts';
 import { commonFamilies, globalConflicts, settingConflicts } from './settings.ts';
+import { compareText } from '../../api/order.ts';
 
 /** Merges the records of one service. The result does not depend on the order of the records or on duplicates. */
 export function merge(key: ServiceKey, records: readonly ClusterExport[], options: MergeOptions = {}): Merged {
@@ -54,18 +55,16 @@ function inPrecedence(components: readonly Component[], incumbents: readonly str
   const rankOf = ({ cluster }: Component): number => rank.get(cluster) ?? incumbents.length;
   const ranked = components.toSorted(
     (left, right) =>
-      rankOf(left) - rankOf(right) || compare(left.since, right.since) || compare(left.cluster, right.cluster),
+      rankOf(left) - rankOf(right) || compareText(left.since, right.since) || compareText(left.cluster, right.cluster),
   );
   const order: Component[] = [];
   for (const component of ranked) {
     const isBefore = (other: Component): boolean =>
-      other.since !== component.since || compare(other.cluster, component.cluster) < 0;
+      other.since !== component.since || compareText(other.cluster, component.cluster) < 0;
     order.splice(order.findLastIndex(isBefore) + 1, 0, component);
   }
   return order;
 }
-
-const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
 /** Admits clusters in order of precedence, each if it is compatible with all admitted before it. */
 function withoutConflicting(components: readonly Component[]): readonly Component[] {
@@ -117,7 +116,7 @@ function onePerCluster(key: ServiceKey, records: readonly ClusterExport[]): read
     const other = byCluster.get(record.cluster);
     byCluster.set(record.cluster, other === undefined ? record : laterOf(other, record));
   }
-  return [...byCluster.values()].toSorted((left, right) => compare(left.cluster, right.cluster));
+  return [...byCluster.values()].toSorted((left, right) => compareText(left.cluster, right.cluster));
 }
 
 /** Both records come from one server, so their revisions are comparable. */

@@ -3,6 +3,7 @@ import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endp
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
+import { byName } from '../../api/order.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport, McsApi } from '../record.ts';
 import { mcsApis } from '../record.ts';
@@ -34,7 +35,7 @@ export function mirroredSlices(merged: Merged, options: SliceOptions): readonly 
       const shown = apisThatShow(merged, record.cluster, options.owners);
       return shown.length === 0 ? [] : mirrorsOf(record, ruleFor({ merged, record, shown }, options), options.mirrors);
     })
-    .toSorted((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1));
+    .toSorted(byName);
 }
 
 function mirrorsOf({ slices }: ClusterExport, rule: MirrorRule, mirrors: MirrorCache): readonly EndpointSlice[] {

@@ -11,6 +11,7 @@ import { recordsIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { incumbentsIn } from '../project/project.ts';
 import type { Denial } from '../record.ts';
+import { compareText } from '../../api/order.ts';
 
 const everything: MemberPolicy = {};
 
@@ -201,7 +202,7 @@ export class Services {
   }
 }
 
-const byId = (left: Member, right: Member): number => (left.id < right.id ? -1 : 1);
+const byId = (left: Member, right: Member): number => compareText(left.id, right.id);
 
 /** Interval of counting, which reads all exports of a member. */
 const countIntervalMs = 1000;

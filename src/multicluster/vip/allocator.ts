@@ -1,6 +1,7 @@
 // Allocates supercluster IPs (MCS-40 to MCS-45): one allocator per cluster, or one for all clusters (MCS-41).
 import type { IpFamily } from '../../api/addresses.ts';
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import { compareText } from '../../api/order.ts';
 import type { Pool } from './pool.ts';
 import { freeAddress, sizeOf } from './pool.ts';
 
@@ -53,7 +54,9 @@ export class AddressAllocator {
    * claims that lost to an older one; their services get another address from `reserve`.
    */
   adopt(claims: readonly Claim[]): readonly Claim[] {
-    const order = claims.toSorted((left, right) => compare(left.since, right.since) || compare(left.key, right.key));
+    const order = claims.toSorted(
+      (left, right) => compareText(left.since, right.since) || compareText(left.key, right.key),
+    );
     return order.filter(({ key, ips }) => {
       const wanted = ips.flatMap((ip) => canonicalAddress(ip) ?? []);
       const free = wanted.filter((ip) => (this.#holders.get(ip) ?? key) === key);
@@ -129,5 +132,3 @@ const exhausted = (family: IpFamily, size: bigint): VipState => ({
   family,
   message: `all ${size} supercluster IPs of family ${family} are in use: widen the range, or withdraw a service`,
 });
-
-const compare = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);

@@ -4,6 +4,7 @@ import type { ThisNode } from './options.ts';
 import type { Action, Target } from './route.ts';
 import { targetKey } from './route.ts';
 import type { Selection } from './selection.ts';
+import { compareText } from '../../api/order.ts';
 
 /** The affinity timeout by the source cluster of an endpoint; 0: no affinity. */
 export type AffinityTimeout = (cluster: string | undefined) => number;
@@ -52,8 +53,7 @@ function targetOf(
 }
 
 /** An order that does not depend on the order of slices, so that equal routes are equal. */
-const byTarget = (a: Target, b: Target): number =>
-  a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port;
+const byTarget = (a: Target, b: Target): number => compareText(a.address, b.address) || a.port - b.port;
 
 /** Endpoints whose existing flows may continue: traffic policies and topology apply to new ones only. */
 export const servingOf = ({ candidates }: Selection): ReadonlySet<string> =>

@@ -8,6 +8,7 @@ import { routeKey } from './route.ts';
 import type { Basis, Precedence, Reservation } from './precedence.ts';
 import { basisOf, rankOf } from './precedence.ts';
 import { getOrCompute } from '../../api/maps.ts';
+import { compareText } from '../../api/order.ts';
 
 interface Claim {
   readonly route: Route;
@@ -192,8 +193,6 @@ const holderOf = (claim: Claim | undefined): Holder | undefined =>
   claim && { owner: claim.route.owner, basis: claim.basis };
 
 const byPrecedence = (a: Claim, b: Claim): number =>
-  rankOf(a.basis) - rankOf(b.basis) || compare(a.since, b.since) || compare(a.route.owner, b.route.owner);
+  rankOf(a.basis) - rankOf(b.basis) || compareText(a.since, b.since) || compareText(a.route.owner, b.route.owner);
 
-const byBasis = (a: Holder, b: Holder): number => rankOf(a.basis) - rankOf(b.basis) || compare(a.owner, b.owner);
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const byBasis = (a: Holder, b: Holder): number => rankOf(a.basis) - rankOf(b.basis) || compareText(a.owner, b.owner);

@@ -7,6 +7,7 @@ import type { RegistryOptions } from './registry.ts';
 import { registryName } from './registry.ts';
 import type { DomainFilter } from './zones.ts';
 import { isEncodable, passes, zoneOf } from './zones.ts';
+import { compareText } from '../../api/order.ts';
 
 /** A set that is to exist. */
 export interface DesiredSet {
@@ -83,10 +84,7 @@ export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desir
   return { zones, refusals, kept };
 }
 
-const byAge = (a: Claim, b: Claim): number =>
-  a.since === b.since ? compare(a.resource, b.resource) : compare(a.since, b.since);
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const byAge = (a: Claim, b: Claim): number => compareText(a.since, b.since) || compareText(a.resource, b.resource);
 
 interface Addition {
   readonly set: ClaimedSet;

@@ -3,6 +3,7 @@ import type { Name } from '../../dnswire/data.ts';
 import { parseData } from '../../dnswire/text.ts';
 import type { RecordSet } from './record-set.ts';
 import { publishedTypes } from './record-set.ts';
+import { byKey } from '../../api/order.ts';
 
 /** How the names of registry records are made: the options of ExternalDNS. */
 export interface RegistryOptions {
@@ -92,7 +93,7 @@ const resourceKey = 'external-dns/resource';
 /** The value of a registry record, in zone file format. */
 export function printOwnership({ owner, resource, others }: Ownership): string {
   const pairs = new Map([...others, [ownerKey, owner], [resourceKey, resource]]);
-  const sorted = [...pairs].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${value}`);
+  const sorted = [...pairs].toSorted(byKey).map(([key, value]) => `${key}=${value}`);
   return JSON.stringify([heritage, ...sorted].join(','));
 }
 

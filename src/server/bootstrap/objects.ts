@@ -7,6 +7,7 @@ import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import { priorityClassKind, systemPriorityClasses } from '../../api/kinds/scheduling/priorityclass/kind.ts';
 import type { Kind } from '../../api/kind.ts';
+import { compareText } from '../../api/order.ts';
 
 /** An object to create if it does not exist. */
 export interface InitialObject {
@@ -110,5 +111,4 @@ export const kubernetesName = 'kubernetes';
 
 const typeOf = ({ address }: ServerAddress): string => (address.includes(':') ? 'IPv6' : 'IPv4');
 
-const byAddress = (a: ServerAddress, b: ServerAddress): number =>
-  a.port - b.port || (a.address < b.address ? -1 : Number(a.address > b.address));
+const byAddress = (a: ServerAddress, b: ServerAddress): number => a.port - b.port || compareText(a.address, b.address);

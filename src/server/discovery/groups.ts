@@ -1,4 +1,5 @@
 import type { Kind } from '../../api/kind.ts';
+import { compareText } from '../../api/order.ts';
 
 /** The kinds of one group and version, in the order in which they are defined. */
 export interface GroupVersion {
@@ -75,5 +76,5 @@ const priorityOf = (version: string): readonly [stage: number, major: number, mi
 export function compareVersions(a: string, b: string): number {
   const [stageA, majorA, minorA] = priorityOf(a);
   const [stageB, majorB, minorB] = priorityOf(b);
-  return stageB - stageA || majorB - majorA || minorB - minorA || (a < b ? -1 : a > b ? 1 : 0);
+  return stageB - stageA || majorB - majorA || minorB - minorA || compareText(a, b);
 }

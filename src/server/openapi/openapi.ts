@@ -5,6 +5,7 @@ import { groupVersionKind } from '../../api/kind.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { always, list, optional, string, struct } from '../../api/schema/schema.ts';
 import { WireWriter } from '../../api/schema/wire.ts';
+import { byKey } from '../../api/order.ts';
 import type { Document } from '../discovery/document.ts';
 import { hashOf, jsonDocument, memoizePer } from '../discovery/document.ts';
 import { groupsOf } from '../discovery/groups.ts';
@@ -97,7 +98,7 @@ function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dia
     ...metaSchemas,
   ]);
   const gvks = groupVersionKinds(all, served);
-  const entries = [...structs].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const entries = [...structs].toSorted(byKey);
   const described = entries.map(([name, schema]) => {
     const gvk = gvks.get(name);
     return [

@@ -7,6 +7,7 @@ import type { FieldSet } from './fields/set.ts';
 import { isEmptySet, unionOf } from './fields/set.ts';
 import { ordered } from './fields/fields-v1.ts';
 import { getOrCompute } from '../../api/maps.ts';
+import { compareText } from '../../api/order.ts';
 
 /** An entry with parsed fields. */
 export interface Entry extends ManagedFieldsEntry {
@@ -101,8 +102,6 @@ const compareEntries = (left: Entry, right: Entry): number =>
   compareText(left.manager, right.manager) ||
   compareText(left.apiVersion, right.apiVersion) ||
   compareText(left.subresource, right.subresource);
-
-const compareText = (left = '', right = ''): number => (left === right ? 0 : left < right ? -1 : 1);
 
 /** Merges the oldest updaters of each version into one entry if there are more than ten. */
 export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {

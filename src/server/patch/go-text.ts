@@ -2,6 +2,7 @@
 
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import { truncate } from '../../api/text.ts';
+import { byKey } from '../../api/order.ts';
 import { isList } from './json-value.ts';
 
 /** The maximum length of a value in a message. */
@@ -25,7 +26,7 @@ function print(value: unknown, printer: Printer): void {
     printer.text += ']';
   } else if (isJsonObject(value)) {
     printer.text += 'map[';
-    const fields = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+    const fields = Object.entries(value).toSorted(byKey);
     printAll(fields, printer, ([key, below]) => {
       printer.text += `${truncate(key, maxPrinted)}:`;
       print(below, printer);

@@ -4,6 +4,7 @@
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import { parseJson } from '../../api/schema/json.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
+import { byKey } from '../../api/order.ts';
 import { compare } from './fields/compare.ts';
 import type { FieldSet } from './fields/set.ts';
 import { difference, emptySet, union } from './fields/set.ts';
@@ -67,7 +68,7 @@ function sorted(value: unknown): unknown {
   if (isList(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).map(([key, below]) => [key, sorted(below)] as const);
-  return Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+  return Object.fromEntries(entries.toSorted(byKey));
 }
 
 function annotationsOf(object: JsonObject): JsonObject {

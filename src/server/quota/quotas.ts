@@ -16,6 +16,7 @@ import { subjectOf } from '../resource.ts';
 import type { Change } from './charge.ts';
 import { charge, evaluatorOf } from './charge.ts';
 import type { Amounts } from '../../api/quota.ts';
+import { byKey } from '../../api/order.ts';
 import { QuotaTracker } from './tracker.ts';
 
 /** Changes of usage within this time share one status update. */
@@ -164,7 +165,7 @@ export class Quotas implements AsyncDisposable {
   #tracked(namespace: string): readonly TrackedQuota[] {
     const quotas = this.#namespaces.get(namespace) ?? new Map<string, Quota>();
     return Array.from(quotas)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(byKey)
       .map(([key, { item, tracker: known }]) => {
         const { watchCache } = this.#options;
         if (known !== undefined) return { item, tracker: known };
@@ -243,7 +244,7 @@ export class Quotas implements AsyncDisposable {
   #statusWrite({ key, object, revision }: Item, used: Amounts): Write {
     const quota = object as ResourceQuota; // the cache of ResourceQuotas holds ResourceQuotas
     const { hard } = quota.spec;
-    const amounts = Array.from(used).sort(([a], [b]) => (a < b ? -1 : 1));
+    const amounts = Array.from(used).sort(byKey);
     const status = {
       ...(hard === undefined ? {} : { hard }),
       used: Object.fromEntries(amounts.map(([name, amount]) => [name, printQuantity(amount)])),

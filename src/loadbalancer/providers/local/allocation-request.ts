@@ -1,6 +1,7 @@
 // The address request of a Service. The annotations of MetalLB are supported too.
 import { canonicalAddress } from '../../../api/addresses.ts';
 import type { IpFamily, Service } from '../../../api/kinds/core/service/schema.ts';
+import { byKey } from '../../../api/order.ts';
 import type { OpenPort } from '../../clouds/resource.ts';
 
 /** A request to the allocator. */
@@ -48,7 +49,7 @@ export function allocationRequestOf({ metadata, spec }: Service): AllocationRequ
     addresses: addresses.map((text) => canonicalAddress(text) ?? text),
     pool: read('pool'),
     sharingKey: read('sharingKey'),
-    backendKey: isLocal ? JSON.stringify(Object.entries(selector).toSorted(([a], [b]) => (a < b ? -1 : 1))) : '',
+    backendKey: isLocal ? JSON.stringify(Object.entries(selector).toSorted(byKey)) : '',
     ports: ports.map(({ port, protocol = 'TCP' }) => ({ port, protocol })),
   };
 }

@@ -13,13 +13,14 @@ import type { Resource } from '../../resource.ts';
 import { updateObject } from '../../verbs/update-object.ts';
 import { serverRequest } from '../../verbs/write-request.ts';
 import { getOrCompute } from '../../../api/maps.ts';
+import { byName } from '../../../api/order.ts';
 
 const manager = 'clusterrole-aggregation-controller';
 const retryMs = 1000;
 
 /** The rules that a role aggregates, in the order of its selectors and then of role names, without duplicates. */
 export function aggregatedRules(role: ClusterRole, others: Iterable<ClusterRole>): readonly PolicyRule[] {
-  const sorted = [...others].toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  const sorted = [...others].toSorted(byName);
   /** JSON of the rule → rule */
   const rules = new Map<string, PolicyRule>();
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {

@@ -2,6 +2,7 @@
 // fields, sorted), `v:"text"` (an item of a set) and `i:3` (an index; not written today).
 
 import { isJsonObject } from '../../../api/schema/json-object.ts';
+import { byKey, compareText } from '../../../api/order.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 export const valueElement = (value: unknown): string => `v:${JSON.stringify(value)}`;
@@ -54,8 +55,6 @@ function isSorted<T>(items: readonly T[], compare: (left: T, right: T) => number
   }
   return true;
 }
-
-const compareText = (left: string, right: string): number => (left === right ? 0 : left < right ? -1 : 1);
 
 /** A parsed element with its sort keys. */
 interface ReadElement {
@@ -128,5 +127,4 @@ function fieldsOf(element: string): KeyField[] {
   return isJsonObject(key) ? sortedFields(key) : [];
 }
 
-const sortedFields = (key: object): KeyField[] =>
-  Object.entries(key).toSorted(([left], [right]) => (left < right ? -1 : 1));
+const sortedFields = (key: object): KeyField[] => Object.entries(key).toSorted(byKey);

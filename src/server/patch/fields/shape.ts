@@ -1,4 +1,5 @@
 import type { ListSchema, Schema, StructSchema } from '../../../api/schema/schema.ts';
+import { byKey } from '../../../api/order.ts';
 import { fieldElement } from './element.ts';
 
 /**
@@ -102,7 +103,7 @@ function deriveShape(schema: Schema): Shape {
 
 function deriveStruct(schema: StructSchema): StructShape {
   const ordered = Object.entries(schema.fields)
-    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .toSorted(byKey)
     .map(([name, field]) => ({
       name,
       element: fieldElement(name),
