@@ -18,8 +18,8 @@ export interface ZoneReading {
   readonly changed: ReadonlySet<Name> | undefined;
 }
 
-/** The most records of a zone that is read. */
-export const maxZoneRecords = 2_000_000;
+/** The most records of a zone that is read, which need about 2 GB of memory. */
+export const maxZoneRecords = 1_000_000;
 
 /**
  * Where records are written. One caller reads a zone, plans, and applies changes to what it read; calls for one zone never

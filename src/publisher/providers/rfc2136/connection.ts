@@ -14,7 +14,7 @@ export interface ServerAddress {
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  /** How long the server may send nothing while an answer is awaited. */
+  /** How long a message may take to arrive, however many pieces it comes in. */
   readonly timeoutMs: number;
 }
 
@@ -23,13 +23,19 @@ export class ConnectionError extends ProviderError {}
 
 /** The bytes of received messages that wait for the reader. The socket is paused above it. */
 const maxBuffered = 1 << 20;
+/** The length in front of a message. */
+const lengthBytes = 2;
 
 /** A connection. One answer is awaited at a time. */
 export class DnsConnection implements Disposable {
   readonly #socket: Socket;
   readonly #name: string;
   readonly #options: ConnectionOptions;
-  #received: Buffer = Buffer.alloc(0);
+  /** What has arrived of messages that were not read. It is joined once for each message, not for each piece. */
+  #pieces: Buffer[] = [];
+  #size = 0;
+  /** The size at which the next message may be complete. */
+  #needed = lengthBytes;
   #error: ConnectionError | undefined;
   #wake: (() => void) | undefined;
 
@@ -38,9 +44,10 @@ export class DnsConnection implements Disposable {
     this.#options = options;
     this.#socket = connect({ host: to.address, port: to.port, noDelay: true });
     this.#socket.on('data', (chunk: Buffer) => {
-      this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-      if (this.#received.length > maxBuffered) this.#socket.pause();
-      this.#wake?.();
+      this.#pieces.push(chunk);
+      this.#size += chunk.length;
+      if (this.#size > maxBuffered) this.#socket.pause();
+      if (this.#size >= this.#needed) this.#wake?.();
     });
     this.#socket.on('error', (error) => this.#fail(error.message));
     this.#socket.on('close', () => this.#fail('the connection was closed'));
@@ -61,34 +68,49 @@ export class DnsConnection implements Disposable {
 
   /** The next message. Rejects with a ConnectionError. */
   async receive(signal: AbortSignal): Promise<Uint8Array> {
-    for (;;) {
-      const size = this.#received.length < 2 ? Infinity : 2 + this.#received.readUInt16BE(0);
-      if (this.#received.length >= size) {
-        const message = this.#received.subarray(2, size);
-        this.#received = this.#received.subarray(size);
-        if (this.#received.length <= maxBuffered) this.#socket.resume();
-        return message;
+    const arrived = this.#take();
+    if (arrived !== undefined) return arrived;
+    const { clock, timeoutMs } = this.#options;
+    const abort = (): void => this.#fail('stopped');
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const cancel = afterPendingReads(clock, timeoutMs, () => this.#fail(`no answer within ${timeoutMs / 1000} s`));
+    try {
+      for (;;) {
+        const message = this.#take();
+        if (message !== undefined) return message;
+        if (this.#error !== undefined) throw this.#error;
+        await new Promise<void>((resolve) => (this.#wake = resolve));
       }
-      if (this.#error !== undefined) throw this.#error;
-      await this.#more(signal);
+    } finally {
+      this.#wake = undefined;
+      cancel();
+      signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** The next message, if all of it has arrived. */
+  #take(): Uint8Array | undefined {
+    if (this.#size < this.#needed) return undefined;
+    const received = this.#joined();
+    const end = lengthBytes + received.readUInt16BE(0);
+    this.#needed = this.#size < end ? end : lengthBytes;
+    if (this.#size < end) return undefined;
+    this.#pieces = [received.subarray(end)];
+    this.#size -= end;
+    if (this.#size <= maxBuffered) this.#socket.resume();
+    return received.subarray(lengthBytes, end);
+  }
+
+  #joined(): Buffer {
+    const [only, ...more] = this.#pieces;
+    const joined = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces);
+    this.#pieces = [joined];
+    return joined;
   }
 
   [Symbol.dispose](): void {
     this.#fail('the connection was closed');
-  }
-
-  /** Resolves when something has arrived or the connection has failed. */
-  async #more(signal: AbortSignal): Promise<void> {
-    const { clock, timeoutMs } = this.#options;
-    const abort = (): void => this.#fail('stopped');
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    const cancel = afterPendingReads(clock, timeoutMs, () => this.#fail(`no answer within ${timeoutMs / 1000} s`));
-    await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.#wake = undefined;
-    cancel();
-    signal.removeEventListener('abort', abort);
   }
 
   #fail(why: string): void {

@@ -4,13 +4,14 @@ import type { Name, SoaData } from '../../../dnswire/data.ts';
 import type { RawRecord } from '../../../dnswire/record.ts';
 import { readData } from '../../../dnswire/record.ts';
 import { printBytes, printData } from '../../../dnswire/text.ts';
+import { yieldToEventLoop } from '../../../machine/timers.ts';
 import type { RecordSet, ZoneContent } from '../../plan/record-set.ts';
 import { recordSet } from '../../plan/record-set.ts';
 
-/** A set as it was transferred. */
-export interface MirroredSet {
-  readonly ttl: number;
-  readonly data: readonly Uint8Array[];
+/** A set as it was transferred: its data as binary strings, which are smaller than arrays and found without a search. */
+interface MirroredSet {
+  ttl: number;
+  readonly data: Set<string>;
 }
 
 /** Data in zone file format, also of types that are not known. */
@@ -19,44 +20,65 @@ export function dataText(type: number, data: Uint8Array): string {
   return known === undefined ? printBytes(data) : printData(known);
 }
 
+/** The names that are printed at once. */
+const portion = 1000;
+
 /** A copy of a zone. */
 export class ZoneMirror {
-  #soa: RawRecord;
+  #soa: RawRecord | undefined;
   /** Name → type → its set. */
   readonly #sets = new Map<Name, Map<number, MirroredSet>>();
   /** Name → its sets as the plan reads them; the same objects while they do not change. */
   readonly #content = new Map<Name, readonly RecordSet[]>();
+  /** Names whose records have changed since the content was printed. */
+  readonly #unprinted = new Set<Name>();
   /** Names that have changed since they were taken; undefined: any. */
   #changed: Set<Name> | undefined;
 
-  private constructor(soa: RawRecord) {
-    this.#soa = soa;
-  }
-
-  /** A copy from all records of a zone. */
-  static of(soa: RawRecord, records: Iterable<RawRecord>): ZoneMirror {
-    const mirror = new ZoneMirror(soa);
-    mirror.#change([], [soa, ...records]);
-    return mirror;
-  }
-
   /** The SOA record that the copy is of. */
   get soa(): RawRecord {
+    if (this.#soa === undefined) throw new Error('bug: the transfer has not ended');
     return this.#soa;
   }
 
   get serial(): number {
-    return serialOf(this.#soa) ?? 0;
+    return serialOf(this.soa) ?? 0;
   }
 
-  /** Applies a difference. */
-  advance(soa: RawRecord, deleted: readonly RawRecord[], added: readonly RawRecord[]): void {
+  add({ owner, type, ttl, data }: RawRecord): void {
+    const sets = this.#sets.get(owner) ?? new Map<number, MirroredSet>();
+    const set = sets.get(type) ?? { ttl, data: new Set() };
+    set.ttl = ttl;
+    set.data.add(textOf(data));
+    this.#sets.set(owner, sets.set(type, set));
+    this.#unprinted.add(owner);
+  }
+
+  delete({ owner, type, data }: RawRecord): void {
+    const sets = this.#sets.get(owner);
+    const set = sets?.get(type);
+    if (sets === undefined || set?.data.delete(textOf(data)) !== true) return;
+    if (set.data.size === 0) sets.delete(type);
+    if (sets.size === 0) this.#sets.delete(owner);
+    this.#unprinted.add(owner);
+  }
+
+  /** Takes over what was added and deleted, as the content with this SOA record. Large zones are printed in portions. */
+  async finish(soa: RawRecord): Promise<void> {
     this.#soa = soa;
-    this.#change(deleted, added);
+    let printed = 0;
+    for (const name of this.#unprinted) {
+      this.#print(name);
+      this.#changed?.add(name);
+      if (++printed % portion === 0) await yieldToEventLoop();
+    }
+    this.#unprinted.clear();
   }
 
-  get(name: Name, type: number): MirroredSet | undefined {
-    return this.#sets.get(name)?.get(type);
+  /** The data of a set; undefined: it does not exist. */
+  dataOf(name: Name, type: number): readonly Uint8Array[] | undefined {
+    const set = this.#sets.get(name)?.get(type);
+    return set && [...set.data].map(bytesOf);
   }
 
   get content(): ZoneContent {
@@ -70,37 +92,10 @@ export class ZoneMirror {
     return changed;
   }
 
-  #change(deleted: readonly RawRecord[], added: readonly RawRecord[]): void {
-    const changed = new Set<Name>();
-    for (const { owner, type, data } of deleted) {
-      const known = this.#sets.get(owner)?.get(type);
-      if (known === undefined) continue;
-      changed.add(owner);
-      this.#set(owner, type, { ttl: known.ttl, data: known.data.filter((each) => !isEqual(each, data)) });
-    }
-    for (const { owner, type, ttl, data } of added) {
-      changed.add(owner);
-      const known = this.#sets.get(owner)?.get(type)?.data ?? [];
-      const isKnown = known.some((each) => isEqual(each, data));
-      this.#set(owner, type, { ttl, data: isKnown ? known : [...known, data] });
-    }
-    for (const name of changed) {
-      this.#print(name);
-      this.#changed?.add(name);
-    }
-  }
-
-  #set(name: Name, type: number, set: MirroredSet): void {
-    const sets = this.#sets.get(name) ?? new Map<number, MirroredSet>();
-    if (set.data.length > 0) sets.set(type, set);
-    else sets.delete(type);
-    if (sets.size > 0) this.#sets.set(name, sets);
-    else this.#sets.delete(name);
-  }
-
   #print(name: Name): void {
     const sets = [...(this.#sets.get(name) ?? [])].map(([type, { ttl, data }]) => {
-      const printed = recordSet(name, typeName(type), { ttl, values: data.map((each) => dataText(type, each)) });
+      const values = [...data].map((each) => dataText(type, bytesOf(each)));
+      const printed = recordSet(name, typeName(type), { ttl, values });
       // The plan caches its results by the identity of a set.
       return this.#content.get(name)?.find((known) => isSameSet(known, printed)) ?? printed;
     });
@@ -109,10 +104,11 @@ export class ZoneMirror {
   }
 }
 
+const textOf = (data: Uint8Array): string => Buffer.from(data).toString('latin1');
+const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+
 const isSameSet = (a: RecordSet, b: RecordSet): boolean =>
   a.type === b.type && a.ttl === b.ttl && a.values.join('\n') === b.values.join('\n');
-
-const isEqual = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** The data of a SOA record. */
 function soaOf({ type, data }: RawRecord): SoaData | undefined {

@@ -1,14 +1,12 @@
 // Writes to DNS servers by dynamic updates (RFC 2136), signed with TSIG (RFC 8945).
 import type { Clock } from '../../../client/clock.ts';
-import { rcodes } from '../../../dnswire/codes.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import type { TsigKey } from '../../../dnswire/tsig.ts';
 import type { NameChange } from '../../plan/changes.ts';
 import type { Failure, Provider, ZoneReading } from '../provider.ts';
 import { ProviderError } from '../provider.ts';
 import type { ServerAddress } from './connection.ts';
-import { ConnectionError } from './connection.ts';
-import { AnswerError, Server } from './exchange.ts';
+import { Server } from './exchange.ts';
 import { ServedZone } from './zone.ts';
 
 export interface Rfc2136Options {
@@ -49,7 +47,7 @@ export class Rfc2136Provider implements Provider {
     return served.take();
   }
 
-  /** Reads a zone from the first server that serves it. */
+  /** Reads a zone from the first server that serves it. Whatever is wrong with one, the next may do better. */
   async #refresh(zone: Name, signal: AbortSignal): Promise<ServedZone> {
     const errors: ProviderError[] = [];
     for (;;) {
@@ -59,7 +57,7 @@ export class Rfc2136Provider implements Provider {
         return served;
       } catch (error) {
         this.#leave(zone);
-        if (signal.aborted || !isOfServer(error)) throw error;
+        if (signal.aborted || !(error instanceof ProviderError)) throw error;
         errors.push(error);
         if (errors.length === this.#options.servers.length) throw allOf(errors);
       }
@@ -76,7 +74,7 @@ export class Rfc2136Provider implements Provider {
         if (!isRejected || left <= 1) return failures;
         this.#leave(zone);
       } catch (error) {
-        if (!isOfServer(error)) throw error;
+        if (!(error instanceof ProviderError)) throw error;
         this.#leave(zone);
         if (signal.aborted || left <= 1) throw error;
       }
@@ -107,12 +105,6 @@ export class Rfc2136Provider implements Provider {
     this.#preferred.set(zone, (this.#preferred.get(zone) ?? 0) + 1);
   }
 }
-
-/** Whether another server may do better. */
-const isOfServer = (error: unknown): error is ProviderError =>
-  error instanceof ConnectionError || (error instanceof AnswerError && serverCodes.has(error.rcode));
-
-const serverCodes: ReadonlySet<number> = new Set([rcodes.SERVFAIL, rcodes.NOTAUTH, rcodes.NOTIMP, rcodes.REFUSED]);
 
 /** One error for those of all servers, in an order that does not depend on which was tried first. */
 function allOf(errors: readonly ProviderError[]): ProviderError {

@@ -4,39 +4,44 @@ import type { RawRecord } from '../../../dnswire/record.ts';
 import { maxZoneRecords } from '../provider.ts';
 import { serialOf, ZoneMirror } from './mirror.ts';
 
-/** A sequence of an incremental transfer. */
-interface Difference {
-  readonly deleted: RawRecord[];
-  readonly added: RawRecord[];
-}
+/** The most bytes of names and data of a zone, or of its differences. */
+const maxZoneBytes = 256 << 20;
 
 /** The answer is not a transfer. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
 }
 
-/** Collects the records of a transfer. */
+/** Applies the records of a transfer to a copy of the zone as they arrive. After an error that copy cannot be used. */
 export class Transfer {
   /** What is known of the zone; undefined: an AXFR was requested. */
   readonly #base: ZoneMirror | undefined;
   #soa: RawRecord | undefined;
-  #form: 'unknown' | 'whole' | 'differences' = 'unknown';
-  readonly #records: RawRecord[] = [];
-  readonly #differences: Difference[] = [];
-  #isAdding = false;
+  /** The copy after the transfer: a new one, or the known one with the differences. */
+  #mirror: ZoneMirror | undefined;
+  #form: 'whole' | 'differences' = 'whole';
+  /** Of the sequence of differences that is being read; undefined: none. */
+  #phase: 'deleting' | 'adding' | undefined;
+  /** The serial that the next sequence continues. */
+  #reached: number | undefined;
   #isComplete = false;
   #count = 0;
+  #bytes = 0;
 
   constructor(base: ZoneMirror | undefined) {
     this.#base = base;
+    this.#reached = base?.serial;
   }
 
   /** Adds the answer section of the next message. */
   add(answers: readonly RawRecord[]): void {
+    if (answers.length === 0) throw new TransferError('a message has no record');
     for (const record of answers) {
       if (this.#isComplete) throw new TransferError('records follow the end of the transfer');
       if (record.class === classes.IN) this.#addRecord(record);
+      this.#bytes += record.owner.length + record.data.length;
       if (++this.#count > maxZoneRecords) throw new TransferError(`the zone has more than ${maxZoneRecords} records`);
+      if (this.#bytes > maxZoneBytes) throw new TransferError(`the zone has more than ${maxZoneBytes >> 20} MiB`);
     }
     // A message with one SOA and nothing after it: the zone has not changed (RFC 1995 §2).
     if (this.#count === 1 && this.#base !== undefined && this.#base.serial === this.#serial) this.#isComplete = true;
@@ -59,15 +64,13 @@ export class Transfer {
     return this.#isComplete && this.#count === 1;
   }
 
-  /** The zone after the transfer: a new mirror, or the known one with the differences. */
-  result(): ZoneMirror {
-    if (!this.#isComplete || this.#soa === undefined) throw new TransferError('the transfer is incomplete');
-    if (this.isEmpty && this.#base !== undefined) return this.#base;
-    if (this.#form === 'whole') return ZoneMirror.of(this.#soa, this.#records);
-    if (this.#base === undefined) throw new TransferError('the server sent differences of an unknown zone');
-    const soa = this.#soa;
-    for (const { deleted, added } of this.#differences) this.#base.advance(soa, deleted, added);
-    return this.#base;
+  /** The zone after the transfer. */
+  async result(): Promise<ZoneMirror> {
+    const mirror = this.isEmpty ? this.#base : this.#mirror;
+    if (!this.#isComplete || this.#soa === undefined || mirror === undefined)
+      throw new TransferError('the transfer is incomplete');
+    await mirror.finish(this.#soa);
+    return mirror;
   }
 
   get #serial(): number | undefined {
@@ -82,37 +85,34 @@ export class Transfer {
       return;
     }
     // The second record decides: a SOA begins differences, unless it ends a zone that has nothing else.
-    if (this.#form === 'unknown') this.#form = isSoa && serialOf(record) !== this.#serial ? 'differences' : 'whole';
-    if (this.#form === 'whole') this.#addToZone(record, isSoa);
-    else this.#addToDifference(record, isSoa);
+    if (this.#mirror === undefined) this.#mirror = this.#begin(isSoa && serialOf(record) !== this.#serial);
+    if (this.#form === 'differences') return this.#addToDifference(this.#mirror, record, isSoa);
+    this.#mirror.add(record);
+    this.#isComplete = isSoa;
   }
 
-  #addToZone(record: RawRecord, isSoa: boolean): void {
-    if (isSoa) this.#isComplete = true;
-    else this.#records.push(record);
+  #begin(isDifferences: boolean): ZoneMirror {
+    this.#form = isDifferences ? 'differences' : 'whole';
+    if (!isDifferences) return new ZoneMirror();
+    if (this.#base === undefined) throw new TransferError('the server sent differences of an unknown zone');
+    return this.#base;
   }
 
-  #addToDifference(record: RawRecord, isSoa: boolean): void {
-    const last = this.#differences.at(-1);
-    if (!isSoa) {
-      if (last === undefined) throw new TransferError('differences do not begin with a SOA');
-      (this.#isAdding ? last.added : last.deleted).push(record);
-      return;
-    }
-    // SOA new, (SOA old, deletions, SOA next, additions)…, SOA new.
-    if (last !== undefined && !this.#isAdding) {
-      last.added.push(record);
-      this.#isAdding = true;
-      return;
-    }
-    if (last !== undefined && serialOf(record) === this.#serial) {
+  /** SOA new, (SOA old, deletions, SOA next, additions)…, SOA new. */
+  #addToDifference(mirror: ZoneMirror, record: RawRecord, isSoa: boolean): void {
+    const serial = isSoa ? serialOf(record) : undefined;
+    if (isSoa && this.#phase === 'deleting') {
+      this.#phase = 'adding';
+      this.#reached = serial;
+    } else if (isSoa && this.#phase === 'adding' && serial === this.#serial) {
       this.#isComplete = true;
       return;
+    } else if (isSoa) {
+      if (serial !== this.#reached) throw new TransferError('the differences do not continue the known serial');
+      this.#phase = 'deleting';
     }
-    const expected = last === undefined ? this.#base?.serial : serialOf(last.added[0] ?? record);
-    if (serialOf(record) !== expected) throw new TransferError('the differences do not continue the known serial');
-    this.#differences.push({ deleted: [record], added: [] });
-    this.#isAdding = false;
+    if (this.#phase === 'deleting') mirror.delete(record);
+    else mirror.add(record);
   }
 }
 

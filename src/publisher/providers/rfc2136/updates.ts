@@ -46,7 +46,7 @@ function conditionOf({ before, after }: SetChange, mirror: ZoneMirror): readonly
   const set = before ?? after;
   if (set === undefined) return [];
   const type = numberOf(set);
-  const data = before === undefined ? undefined : mirror.get(set.name, type)?.data;
+  const data = before === undefined ? undefined : mirror.dataOf(set.name, type);
   if (data !== undefined) return [{ require: 'equal', name: set.name, type, data }];
   return [{ require: 'absent', name: set.name, type }];
 }
@@ -63,7 +63,7 @@ function stepsOf({ before, after }: SetChange, mirror: ZoneMirror): readonly Upd
   const isTtlNew = before !== undefined && before.ttl !== ttl;
   const added = after.values.filter((value) => !kept.has(value));
   const sent = added.length === 0 && isTtlNew ? after.values : added;
-  const gone = (mirror.get(name, type)?.data ?? []).filter((data) => !wanted.has(dataText(type, data)));
+  const gone = (mirror.dataOf(name, type) ?? []).filter((data) => !wanted.has(dataText(type, data)));
   return [
     ...(before !== undefined && gone.length > 0 ? [{ do: 'delete', name, type, data: gone } as const] : []),
     ...(sent.length > 0

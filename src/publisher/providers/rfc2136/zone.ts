@@ -46,7 +46,7 @@ export class ServedZone {
     let transfer = await this.#transfer(base, signal);
     if (transfer.isElsewhere) transfer = await this.#transfer(undefined, signal);
     try {
-      this.#mirror = transfer.result();
+      this.#mirror = await transfer.result();
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
       throw new ProviderError(`DNS server ${this.#server.name}: transfer of ${this.#zone}: ${error.message}`, {
