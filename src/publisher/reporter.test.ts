@@ -46,6 +46,17 @@ test('a rejection is reported once until it changes', () => {
   assert.equal(logged.length, 3);
 });
 
+test('of very many refusals of one object only the first are reported', () => {
+  const { reporter, events, logged } = reporterOf(resource);
+  const refusals = Array.from(
+    { length: 17_000 },
+    (_, index) => ({ resource, reason: 'HostnameNotInZone', message: `n-${index} is in no zone` }) as const,
+  );
+  for (let sync = 0; sync < 3; sync++) reporter.refused('claims', refusals);
+  assert.deepEqual([events.length, logged.length], [11, 11]);
+  assert.equal(events.at(-1), 'HostnameNotInZone: more names are refused: `fairlead publisher plan` prints all');
+});
+
 test('the state of a Service whose load balancer is being created is no Event', () => {
   const { reporter, events, logged } = reporterOf(resource);
   reporter.refused('claims', [{ resource, reason: 'Pending', message: 'shop.example.org has no target' }]);

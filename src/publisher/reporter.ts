@@ -9,6 +9,8 @@ import { printSet } from './plan/record-set.ts';
 
 /** Above this many changes in one sync, successes are only counted: an Event for each would be a load of its own. */
 const maxPublishedEvents = 100;
+/** The most refusals of one object that are reported: an object may ask for thousands of names. */
+const maxRefusals = 10;
 /** The most objects that get an Event because a zone cannot be written to. */
 const maxZoneEvents = 20;
 
@@ -35,9 +37,10 @@ export class Reporter {
     const last = this.#reported.get(topic);
     const now = new Map<string, ReadonlySet<string>>();
     for (const [resource, all] of Map.groupBy(refusals, (refusal) => refusal.resource)) {
-      now.set(resource, new Set(all.map(({ message }) => message)));
+      const some = firstOf(all);
+      now.set(resource, new Set(some.map(({ message }) => message)));
       const known = last?.get(resource);
-      for (const refusal of all) if (known?.has(refusal.message) !== true) this.#refuse(resource, refusal);
+      for (const refusal of some) if (known?.has(refusal.message) !== true) this.#refuse(resource, refusal);
     }
     this.#reported.set(topic, now);
   }
@@ -101,6 +104,13 @@ export class Reporter {
     if (object === undefined) return; // deleted meanwhile
     recorder.record(object.kind, object.object, event);
   }
+}
+
+function firstOf(refusals: readonly ObjectRefusal[]): readonly ObjectRefusal[] {
+  const next = refusals[maxRefusals];
+  if (next === undefined) return refusals;
+  const message = 'more names are refused: `fairlead publisher plan` prints all';
+  return [...refusals.slice(0, maxRefusals), { ...next, message }];
 }
 
 const eventReasons = { create: 'Published', update: 'Published', delete: 'Unpublished' } as const;

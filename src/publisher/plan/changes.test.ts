@@ -351,6 +351,16 @@ describe('desired sets', () => {
     });
   });
 
+  test('40,000 objects that share a name are joined without copying what was joined before', () => {
+    const claims = Array.from({ length: 40_000 }, (_, index) =>
+      claim(setsOf(`shop.example.org 60 A 10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`), {
+        resource: `service/default/s-${index}`,
+      }),
+    );
+    const [shared] = desired(claims, options).zones.get('example.org')?.get('shop.example.org') ?? [];
+    assert.deepEqual([shared?.set.values.length, shared?.resources.length], [40_000, 40_000]);
+  });
+
   test('a name of another namespace is rejected, in any order', () => {
     const stranger = { ...a, namespace: 'other', resource: 'service/other/a' };
     const want = {

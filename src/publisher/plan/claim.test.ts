@@ -341,6 +341,38 @@ describe('other types of Services', () => {
   ]);
 });
 
+describe('a Service that asks for more than 20,000 records', () => {
+  const names = (count: number): string => Array.from({ length: count }, (_, index) => `n-${index}.example.org`).join();
+  const ports = (count: number): Partial<ServiceSpec> => ({
+    ports: Array.from({ length: count }, (_, index) => ({ name: `p${index}`, port: index + 1, protocol: 'TCP' })),
+  });
+  const endpoints = slice(
+    Array.from({ length: 7000 }, (_, index) => ({ addresses: [`10.1.${index >> 8}.${index & 255}`] })),
+  );
+  const given: readonly (readonly [string, Parameters<typeof service>, Partial<Surroundings>?])[] = [
+    ['by host names and ports', [ports(1000), { annotations: { 'fairlead.dev/hostname': names(10_000) } }]],
+    [
+      'by host names of the load balancer and ports',
+      [
+        ports(1000),
+        { ingress: Array.from({ length: 10_000 }, (_, index) => ({ hostname: `lb-${index}.example.net` })) },
+      ],
+    ],
+    ['by endpoints', [headless], { slices: [endpoints] }],
+    [
+      'by host names and endpoints',
+      [headless, { annotations: { 'fairlead.dev/hostname': names(10_000) } }],
+      { slices: [endpoints] },
+    ],
+  ];
+  for (const [name, of, around] of given)
+    test(`${name} keeps what it has, with one refusal, and no work beyond the limit`, () => {
+      const claim = claimOfService(service(...of), { ...nowhere, ...around });
+      assert.deepEqual([claim?.sets, claim?.isKept], [[], true]);
+      assert.equal(reasons(claim).at(-1), 'TooManyRecords');
+    });
+});
+
 describe('an import', () => {
   const east = {
     cluster: 'east',

@@ -32,6 +32,7 @@ export interface Refusal {
     /** The object has no target yet, which is no error. */
     | 'Pending'
     | 'ConflictingTargets'
+    | 'TooManyRecords'
     | 'NotOwned'
     | 'UpdateFailed';
   readonly message: string;
@@ -52,7 +53,7 @@ export interface Claim {
   /** Those at a host name precede those that belong to it. */
   readonly sets: readonly ClaimedSet[];
   readonly refusals: readonly Refusal[];
-  /** What is published of the object stays as it is: nothing is known of its targets now. */
+  /** What is published of the object stays as it is: nothing is known of its targets now, or it asks for too much. */
   readonly isKept?: true;
   /** Settings for webhook providers. */
   readonly properties: Properties;
@@ -71,16 +72,17 @@ export function claimOfService(service: Service, around: Surroundings): Claim | 
   const publication = publicationOf(service.metadata.annotations);
   if (publication === undefined) return undefined;
   const builder = new ClaimBuilder(service, 'service', { publication, ttl: around.ttl });
-  for (const name of builder.hostnames(publication.hostnames)) {
-    if (isHeadless(service) && publication.targets.length === 0 && !isExternalName(service))
-      builder.addEndpoints(
-        name,
-        around.slices.map((slice) => endpointsIn(slice, service, { around, publication })),
-      );
-    else builder.addExposure(name, exposureOf(service, { publication, around }), notExposed(service));
+  const hostnames = builder.hostnames(publication.hostnames);
+  if (isHeadless(service) && publication.targets.length === 0 && !isExternalName(service)) {
+    const endpoints = endpointsOf(service, { around, publication });
+    for (const name of hostnames) builder.addEndpoints(name, endpoints);
+  } else {
+    const exposure = exposureOf(service, { publication, around });
+    for (const name of hostnames) builder.addExposure(name, exposure, notExposed(service));
   }
+  const internal = internalExposure(service);
   for (const name of builder.hostnames(publication.internalHostnames))
-    builder.addExposure(name, internalExposure(service), { reason: 'Pending', message: 'it has no cluster IP' });
+    builder.addExposure(name, internal, { reason: 'Pending', message: 'it has no cluster IP' });
   return builder.claim();
 }
 
@@ -176,15 +178,25 @@ interface PublishedEndpoints {
   readonly ports: readonly ExposedPort[];
 }
 
-function endpointsIn(slice: EndpointSlice, service: Service, { around, publication }: Given): PublishedEndpoints {
-  const access = publication.endpointsType === 'NodeExternalIP' ? 'public' : 'private';
-  const addressesOf = ({ addresses, nodeName }: Endpoint): readonly string[] =>
-    publication.endpointsType === undefined
-      ? (addresses ?? []).flatMap((address) => canonicalAddress(address) ?? [])
-      : nodeAddresses(
-          around.nodes.filter(({ metadata }) => metadata.name === nodeName),
-          access,
-        );
+function endpointsOf(service: Service, { around, publication }: Given): readonly PublishedEndpoints[] {
+  const { endpointsType } = publication;
+  const own = ({ addresses }: Endpoint): readonly string[] =>
+    (addresses ?? []).flatMap((address) => canonicalAddress(address) ?? []);
+  if (endpointsType === undefined) return around.slices.map((slice) => endpointsIn(slice, service, own));
+  const access = endpointsType === 'NodeExternalIP' ? 'public' : 'private';
+  const nodes = new Map(around.nodes.map((node) => [node.metadata.name, node]));
+  const ofNode = ({ nodeName = '' }: Endpoint): readonly string[] => {
+    const node = nodes.get(nodeName);
+    return node === undefined ? [] : nodeAddresses([node], access);
+  };
+  return around.slices.map((slice) => endpointsIn(slice, service, ofNode));
+}
+
+function endpointsIn(
+  slice: EndpointSlice,
+  service: Service,
+  addressesOf: (endpoint: Endpoint) => readonly string[],
+): PublishedEndpoints {
   const ready = slice.addressType === 'FQDN' ? [] : (slice.endpoints ?? []).filter(isReady);
   return {
     endpoints: ready.map((endpoint) => ({
@@ -208,6 +220,9 @@ interface CollectedSet {
   readonly values: string[];
 }
 
+/** The most records of one object. Its host names, ports and targets multiply, so that a small object can ask for millions. */
+const maxRecords = 20_000;
+
 /** Collects the sets of one object. */
 class ClaimBuilder {
   readonly #object: ApiObject;
@@ -217,6 +232,7 @@ class ClaimBuilder {
   /** `name type` → its values. */
   readonly #values = new Map<string, CollectedSet>();
   readonly #refusals: Refusal[] = [];
+  #records = 0;
 
   constructor(object: ApiObject, kind: string, { publication, ttl }: BuilderSettings) {
     this.#object = object;
@@ -238,6 +254,7 @@ class ClaimBuilder {
 
   /** Adds the addresses, or the alias, and the SRV records of a name. */
   addExposure(name: Name, { addresses, hostnames, ports }: Exposure, missing: Refusal): void {
+    if (this.#isFull) return;
     const [first, ...more] = [...new Set(hostnames)];
     if (addresses.length === 0 && first === undefined)
       return this.#refuse(missing.reason, `${name} has no target: ${missing.message}`);
@@ -251,7 +268,10 @@ class ClaimBuilder {
     }
     // RFC 2782: the target of an SRV record must not be an alias.
     const targets = addresses.length > 0 ? [name] : hostnames.map((each) => each.toLowerCase());
-    for (const port of ports) for (const target of targets) this.#addSrv(name, port, target);
+    for (const port of ports) {
+      for (const target of targets) this.#addSrv(name, port, target);
+      if (this.#isFull) return;
+    }
   }
 
   /** Adds all addresses of a headless service, a name for each endpoint, and SRV records to these. */
@@ -261,6 +281,7 @@ class ClaimBuilder {
     for (const { endpoints, ports } of slices) {
       const hasSrv = ports.some(({ label }) => label !== '') && !isWildcard(name);
       for (const { addresses, hostname } of endpoints) {
+        if (this.#isFull) return;
         for (const address of addresses) {
           this.#add(name, addressType(address), address);
           if (hostname === undefined && !hasSrv) continue;
@@ -275,17 +296,28 @@ class ClaimBuilder {
 
   claim(): Claim {
     const { namespace = '', name = '', creationTimestamp = '' } = this.#object.metadata;
-    return {
+    const claim = {
       resource: `${this.#kind}/${namespace}/${name}`,
       namespace,
       since: creationTimestamp,
+      refusals: this.#refusals,
+      properties: this.#publication.properties,
+    };
+    if (this.#isFull) {
+      const message = `it asks for more than ${maxRecords} records, of which none is changed: use fewer host names or ports`;
+      return { ...claim, sets: [], refusals: [...claim.refusals, { reason: 'TooManyRecords', message }], isKept: true };
+    }
+    return {
+      ...claim,
       sets: [...this.#values.values()].map(({ hostname, ...each }) => ({
         ...recordSet(each.name, each.type, { ttl: this.#ttl, values: each.values }),
         ...(hostname === each.name ? {} : { hostname }),
       })),
-      refusals: this.#refusals,
-      properties: this.#publication.properties,
     };
+  }
+
+  get #isFull(): boolean {
+    return this.#records > maxRecords;
   }
 
   /** A wildcard owns no SRV records: `*` is special only as the first label (RFC 4592 §2.1.1). */
@@ -296,6 +328,7 @@ class ClaimBuilder {
   }
 
   #add(name: Name, type: string, value: string, hostname = name): void {
+    if (++this.#records > maxRecords) return;
     const key = `${name} ${type}`;
     const known = this.#values.get(key);
     if (known === undefined) this.#values.set(key, { name, type, hostname, values: [value] });
@@ -303,7 +336,8 @@ class ClaimBuilder {
   }
 
   #refuseTargets(name: Name, targets: readonly string[], why: string): void {
-    this.#refuse('ConflictingTargets', `${name}: ${targets.join(', ')} left out: ${why}`);
+    const more = targets.length > 3 ? ` and ${targets.length - 3} more` : '';
+    this.#refuse('ConflictingTargets', `${name}: ${targets.slice(0, 3).join(', ')}${more} left out: ${why}`);
   }
 
   #refuse(reason: Refusal['reason'], message: string): void {

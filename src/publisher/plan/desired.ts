@@ -48,7 +48,16 @@ interface Entry {
   readonly namespace: string;
   readonly resource: string;
   readonly zone: Name;
-  readonly sets: DesiredSet[];
+  readonly sets: JoinedSet[];
+}
+
+/** A set while claims are merged. Any number of objects may share a name, so that joining must not copy what was joined. */
+interface JoinedSet {
+  /** That of the oldest object. */
+  readonly first: DesiredSet;
+  readonly resources: string[];
+  readonly values: string[];
+  ttl: number;
 }
 
 /**
@@ -80,7 +89,7 @@ export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desir
     }
   }
   const zones = new Map<Name, Map<Name, readonly DesiredSet[]>>(options.zones.map((zone) => [zone, new Map()]));
-  for (const [name, { zone, sets }] of entries) zones.get(zone)?.set(name, sets);
+  for (const [name, { zone, sets }] of entries) zones.get(zone)?.set(name, sets.map(joined));
   return { zones, refusals, kept };
 }
 
@@ -104,16 +113,19 @@ function addSet(entries: Map<Name, Entry>, claim: Claim, { set, options }: Addit
   const problem = nameProblem(set, zone, options.registry);
   if (problem !== undefined) return problem;
   const { namespace, resource } = claim;
-  entries.set(name, { namespace, resource, zone, sets: [wanted(set, claim)] });
+  entries.set(name, { namespace, resource, zone, sets: [joining(set, claim)] });
   return undefined;
 }
 
-const wanted = (set: ClaimedSet, { resource, properties }: Claim): DesiredSet => ({
-  set,
-  resource,
-  resources: [resource],
-  properties,
-});
+function joining(set: ClaimedSet, { resource, properties }: Claim): JoinedSet {
+  const resources = [resource];
+  return { first: { set, resource, resources, properties }, resources, values: [...set.values], ttl: set.ttl };
+}
+
+const joined = ({ first, resources, values, ttl }: JoinedSet): DesiredSet =>
+  resources.length === 1
+    ? first
+    : { ...first, set: { ...first.set, ...recordSet(first.set.name, first.set.type, { ttl, values }) }, resources };
 
 /** Why a set cannot be in its zone. */
 function nameProblem({ name, type }: RecordSet, zone: Name, registry: RegistryOptions): Refusal | undefined {
@@ -142,23 +154,18 @@ function joinSet(entry: Entry, claim: Claim, set: ClaimedSet): Refusal | undefin
   const { name, type } = set;
   if (entry.namespace !== claim.namespace)
     return { reason: 'HostnameTaken', message: `${name} belongs to ${entry.resource}, which claimed it first` };
-  const index = entry.sets.findIndex((each) => each.set.type === type);
-  const known = entry.sets[index];
-  const alias = [set, ...entry.sets.map((each) => each.set)].find((each) => each.type === 'CNAME');
-  const isSame = known !== undefined && known.set.values.join(' ') === set.values.join(' ');
-  if (alias !== undefined && !isSame) {
+  const known = entry.sets.find(({ first }) => first.set.type === type);
+  const hasAlias = type === 'CNAME' || entry.sets.some(({ first }) => first.set.type === 'CNAME');
+  if (hasAlias && known?.first.set.values.join(' ') !== set.values.join(' ')) {
     const message = `${name} already points to the targets of ${entry.resource}, which an alias cannot join`;
     return { reason: 'ConflictingTargets', message };
   }
   if (known === undefined) {
-    entry.sets.push(wanted(set, claim));
+    entry.sets.push(joining(set, claim));
     return undefined;
   }
-  const joined = { ttl: Math.min(known.set.ttl, set.ttl), values: [...known.set.values, ...set.values] };
-  entry.sets[index] = {
-    ...known,
-    set: { ...known.set, ...recordSet(name, type, joined) },
-    resources: [...known.resources, claim.resource],
-  };
+  known.ttl = Math.min(known.ttl, set.ttl);
+  for (const value of set.values) known.values.push(value);
+  known.resources.push(claim.resource);
   return undefined;
 }
