@@ -26,6 +26,15 @@ export const setImmediate = (run: (_: void) => void): NodeJS.Immediate => global
 /** Resolves in the next turn of the event loop, after pending I/O. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => void globalThis.setImmediate(resolve));
 
+/** Runs work to its end; everything else in the process runs between its portions. */
+export async function inPortions<T>(work: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    await yieldToEventLoop();
+  }
+}
+
 const contained = (run: () => void) => (): void => {
   try {
     run();

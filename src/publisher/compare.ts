@@ -4,6 +4,7 @@ import type { PlanOptions } from './options.ts';
 import type { ZonePlan } from './plan/zone-planner.ts';
 import { ZonePlanner } from './plan/zone-planner.ts';
 import type { Name } from '../dnswire/data.ts';
+import { inPortions } from '../machine/timers.ts';
 import type { ZoneContent } from './plan/record-set.ts';
 import type { Provider } from './providers/provider.ts';
 
@@ -36,13 +37,12 @@ export class Comparison {
     const { provider, ...zone } = this.#options;
     const reading = await provider.read(zone.zone, signal);
     const { content } = reading;
-    if (provider.adjust === undefined)
-      return {
-        content,
-        plan: this.#planner.update({ ...zone, wanted, kept, content }, { wanted: changed, content: reading.changed }),
-      };
-    const adjusted = await provider.adjust(wanted, signal);
-    const plan = this.#planner.update({ ...zone, wanted: adjusted, kept, content }, { wanted: [], content: undefined });
-    return { content, plan };
+    const input = { ...zone, kept, content };
+    const adjusted = await provider.adjust?.(wanted, signal);
+    const work =
+      adjusted === undefined
+        ? this.#planner.update({ ...input, wanted }, { wanted: changed, content: reading.changed })
+        : this.#planner.update({ ...input, wanted: adjusted }, { wanted: [], content: undefined });
+    return { content, plan: await inPortions(work) };
   }
 }

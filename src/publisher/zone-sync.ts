@@ -44,7 +44,7 @@ const staleRetryMs = 50;
 export class ZoneSync {
   readonly #options: ZoneSyncOptions;
   readonly #comparison: Comparison;
-  /** Names whose desired sets have changed since the last sync without an error. */
+  /** Names whose desired sets have changed since they were planned. */
   readonly #marked = new Set<Name>();
   /** Name → the change of it that was rejected. */
   readonly #rejected = new Map<Name, Rejected>();
@@ -81,7 +81,6 @@ export class ZoneSync {
     try {
       const requeueAfterMs = await this.#converge(signal);
       this.#problem = undefined;
-      for (const name of marked) this.#marked.delete(name);
       this.#dueAt = clock.elapsed() + requeueAfterMs;
       reporter.recovered(zone);
       return { requeueAfterMs: this.#marked.size > 0 ? 0 : requeueAfterMs };
@@ -116,9 +115,8 @@ export class ZoneSync {
     const failed = new Map(failures.map((failure) => [failure.change.name, failure]));
     const ignored = ignoredChanges(allowed, after, failed);
     for (const failure of [...failures, ...ignored]) this.#remember(failure);
-    const applied = allowed.filter(
-      ({ name }) => !failed.has(name) && !ignored.some(({ change }) => change.name === name),
-    );
+    for (const failure of ignored) failed.set(failure.change.name, failure);
+    const applied = allowed.filter(({ name }) => !failed.has(name));
     for (const { name, kind } of applied) {
       this.#rejected.delete(name);
       metrics.changed(zone, kind);
@@ -133,9 +131,18 @@ export class ZoneSync {
 
   async #plan(signal: AbortSignal): Promise<ZonePlan> {
     const { zone, desired, metrics } = this.#options;
-    const { content, plan } = await this.#comparison.run(desired(), this.#marked, signal);
-    metrics.planned(zone, content, plan);
-    return plan;
+    const wanted = desired();
+    // A name that changes while it is planned is marked again.
+    const names = new Set(this.#marked);
+    this.#marked.clear();
+    try {
+      const { content, plan } = await this.#comparison.run(wanted, names, signal);
+      metrics.planned(zone, content, plan);
+      return plan;
+    } catch (error) {
+      this.mark(names);
+      throw error;
+    }
   }
 
   /** Leaves out changes that the server has rejected before. */

@@ -23,6 +23,9 @@ export interface Dirty {
   readonly content: Iterable<Name> | undefined;
 }
 
+/** The names that are planned at once. */
+const portion = 1000;
+
 /** The plan of one zone. */
 export class ZonePlanner {
   /** Name → its plan, if there is anything in it. */
@@ -39,11 +42,18 @@ export class ZonePlanner {
   readonly #cuts = new Set<Name>();
   #kept: Kept | undefined;
 
-  /** Plans again what may have changed. */
-  update(input: ZoneInput, dirty: Dirty): ZonePlan {
+  /**
+   * Plans again what may have changed, in portions. What is to exist may change between them; names that it changes at are
+   * planned again in the next update.
+   */
+  *update(input: ZoneInput, dirty: Dirty): Generator<undefined, ZonePlan> {
     const names = this.#namesOf(input, dirty);
     const planner = new NamePlanner(input);
-    for (const name of names) this.#put(name, planner.plan(name));
+    let planned = 0;
+    for (const name of names) {
+      this.#put(name, planner.plan(name));
+      if (++planned % portion === 0) yield;
+    }
     this.#kept = input.kept;
     return {
       changes: [...this.#changes.values()],

@@ -100,6 +100,14 @@ export const claim = (sets: readonly RecordSet[], rest: Partial<Claim> = {}): Cl
   sets,
 });
 
+/** Runs work to its end at once. */
+export function atOnce<T>(work: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
 /** Compares a zone with what is to be in it, from scratch. */
 export const planZone = (input: ZoneInput): ZonePlan =>
-  new ZonePlanner().update(input, { wanted: [], content: undefined });
+  atOnce(new ZonePlanner().update(input, { wanted: [], content: undefined }));
