@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 
-import type { Key } from '../../test/publisher/servers.ts';
+import { externalDnsFlags } from '../../test/publisher/external-dns.ts';
 import { key, keyFile, zone } from '../../test/publisher/servers.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,15 +24,13 @@ export interface PublisherProgram {
   start(workplace: Workplace): Promise<ChildProcess>;
 }
 
-const used: Key = key;
-
 /** Our publisher as a separate process. */
 export const fairleadPublisher: PublisherProgram = {
   name: 'Fairlead',
   changes: 100,
   async start({ kubeconfig, server, directory }) {
     const keyPath = join(directory, 'key.conf');
-    await writeFile(keyPath, keyFile(used));
+    await writeFile(keyPath, keyFile(key));
     const program = new URL('../../bin/fairlead.js', import.meta.url).pathname;
     const place = ['--zone', zone, '--server', `${server.address}:${server.port}`, '--tsig-key-file', keyPath];
     const flags = ['--kubeconfig', kubeconfig, '--leader-elect=false', '--health-port', '0', '--log-level', 'warn'];
@@ -47,24 +45,8 @@ export const externalDns = (path: string): PublisherProgram => ({
   name: 'ExternalDNS',
   changes: 20,
   async start({ kubeconfig, server }) {
-    const flags = [
-      `--kubeconfig=${kubeconfig}`,
-      '--source=service',
-      '--provider=rfc2136',
-      `--rfc2136-host=${server.address}`,
-      `--rfc2136-port=${server.port}`,
-      `--rfc2136-zone=${zone}`,
-      `--rfc2136-tsig-keyname=${used.name}`,
-      `--rfc2136-tsig-secret=${used.secret}`,
-      `--rfc2136-tsig-secret-alg=${used.algorithm}`,
-      '--rfc2136-axfr',
-      '--policy=sync',
-      '--registry=txt',
-      '--txt-owner-id=default',
-      '--events',
-      '--metrics-address=127.0.0.1:0',
-      '--log-level=warning',
-    ];
+    const own = ['--policy=sync', '--txt-owner-id=default', '--events'];
+    const flags = [...externalDnsFlags(kubeconfig, server), ...own];
     return spawn(path, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
   },
 });

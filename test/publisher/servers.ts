@@ -1,12 +1,12 @@
 // BIND and Knot with a zone that a TSIG key may change and transfer.
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { until } from '../../src/server/testing/until.ts';
 import { freePort } from '../../src/server/testing/free-port.ts';
 import type { Running } from '../harness/command.ts';
-import { start } from '../harness/command.ts';
+import { run, start } from '../harness/command.ts';
 import { find } from '../harness/needs.ts';
 import type { Place } from '../dns/clients.ts';
 import { dig } from '../dns/clients.ts';
@@ -102,9 +102,14 @@ export class PrimaryServer implements AsyncDisposable {
     return this.#running?.printed ?? '';
   }
 
-  /** The zone file, which may be older than the zone. */
-  zoneFile(): Promise<string> {
-    return readFile(join(this.#folder, 'example.org.zone'), 'utf8');
+  /** The records of the zone by AXFR, as `NAME TTL IN TYPE DATA`, without the SOA record. */
+  async records(): Promise<readonly string[]> {
+    const secret = `${key.algorithm}:${key.name}:${key.secret}`;
+    const { address, port } = this.place;
+    const args = [`@${address}`, '-p', String(port), '-y', secret, zone, 'AXFR', '+noall', '+answer', '+onesoa'];
+    const { out } = await run('dig', args);
+    const lines = out.split('\n').map((line) => line.replaceAll(/\s+/g, ' ').trim());
+    return lines.filter((line) => line !== '' && !line.includes(' IN SOA ')).toSorted();
   }
 
   /** Restarts with the records of another file in the zone. */
