@@ -46,7 +46,7 @@ test('a rejection is reported once until it changes', () => {
   assert.equal(logged.length, 3);
 });
 
-test('of very many refusals of one object only the first are reported', () => {
+test('of very many rejections of one object only the first are reported', () => {
   const { reporter, events, logged } = reporterOf(resource);
   const refusals = Array.from(
     { length: 17_000 },
@@ -54,7 +54,7 @@ test('of very many refusals of one object only the first are reported', () => {
   );
   for (let sync = 0; sync < 3; sync++) reporter.refused('claims', refusals);
   assert.deepEqual([events.length, logged.length], [11, 11]);
-  assert.equal(events.at(-1), 'HostnameNotInZone: more names are refused: `fairlead publisher plan` prints all');
+  assert.equal(events.at(-1), 'HostnameNotInZone: more names are rejected: `fairlead publisher plan` prints all');
 });
 
 test('the state of a Service whose load balancer is being created is no Event', () => {

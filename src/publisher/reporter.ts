@@ -109,7 +109,7 @@ export class Reporter {
 function firstOf(refusals: readonly ObjectRefusal[]): readonly ObjectRefusal[] {
   const next = refusals[maxRefusals];
   if (next === undefined) return refusals;
-  const message = 'more names are refused: `fairlead publisher plan` prints all';
+  const message = 'more names are rejected: `fairlead publisher plan` prints all';
   return [...refusals.slice(0, maxRefusals), { ...next, message }];
 }
 

@@ -167,7 +167,7 @@ for (const maker of ['BIND', 'Knot'] as const)
       await until('the plan is empty', async () => /^nothing to change$/m.test(await stand.plan()));
     });
 
-    test('what was changed by hand is restored; a name that was taken is not', async () => {
+    test('a record that was changed by hand is restored; a name with another owner is not', async () => {
       await nsupdate('update delete shop.example.org A', 'update add shop.example.org 60 A 192.0.2.99');
       await stand.waitFor('shop', 'A', ['A 192.0.2.12']);
       await nsupdate('update delete _http._tcp.shop.example.org SRV');
@@ -201,7 +201,7 @@ for (const maker of ['BIND', 'Knot'] as const)
       await other.stop('SIGTERM');
     });
 
-    test('a plan names what it refuses, and the records of another owner that it would take over', async () => {
+    test('a plan lists rejected names, and the records that it would take over from another owner', async () => {
       await stand.kubectl(['apply', '-f', '-'], balanced('dry', { hostname: 'dry.example.net' }));
       await setIngress(stand, 'dry', '[{"ip":"192.0.2.40"}]');
       const plan = await stand.plan(['--owner-id', 'someone', '--domain-filter', 'idm.example.org', '-o', 'json']);

@@ -341,7 +341,7 @@ describe('other types of Services', () => {
   ]);
 });
 
-describe('a Service that asks for more than 20,000 records', () => {
+describe('a Service that claims more than 20,000 records', () => {
   const names = (count: number): string => Array.from({ length: count }, (_, index) => `n-${index}.example.org`).join();
   const ports = (count: number): Partial<ServiceSpec> => ({
     ports: Array.from({ length: count }, (_, index) => ({ name: `p${index}`, port: index + 1, protocol: 'TCP' })),
@@ -366,7 +366,7 @@ describe('a Service that asks for more than 20,000 records', () => {
     ],
   ];
   for (const [name, of, around] of given)
-    test(`${name} keeps what it has, with one refusal, and no work beyond the limit`, () => {
+    test(`${name} keeps what it has, with one rejection, and no work beyond the limit`, () => {
       const claim = claimOfService(service(...of), { ...nowhere, ...around });
       assert.deepEqual([claim?.sets, claim?.isKept], [[], true]);
       assert.equal(reasons(claim).at(-1), 'TooManyRecords');

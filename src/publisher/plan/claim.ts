@@ -53,7 +53,7 @@ export interface Claim {
   /** Those at a host name precede those that belong to it. */
   readonly sets: readonly ClaimedSet[];
   readonly refusals: readonly Refusal[];
-  /** What is published of the object stays as it is: nothing is known of its targets now, or it asks for too much. */
+  /** What is published of the object stays as it is: nothing is known of its targets now, or it claims too much. */
   readonly isKept?: true;
   /** Settings for webhook providers. */
   readonly properties: Properties;
@@ -220,7 +220,7 @@ interface CollectedSet {
   readonly values: string[];
 }
 
-/** The most records of one object. Its host names, ports and targets multiply, so that a small object can ask for millions. */
+/** The most records of one object. Its host names, ports and targets multiply, so that a small object can claim millions. */
 const maxRecords = 20_000;
 
 /** Collects the sets of one object. */
@@ -304,7 +304,7 @@ class ClaimBuilder {
       properties: this.#publication.properties,
     };
     if (this.#isFull) {
-      const message = `it asks for more than ${maxRecords} records, of which none is changed: use fewer host names or ports`;
+      const message = `it claims more than ${maxRecords} records, of which none is changed: use fewer host names or ports`;
       return { ...claim, sets: [], refusals: [...claim.refusals, { reason: 'TooManyRecords', message }], isKept: true };
     }
     return {

@@ -48,12 +48,12 @@ describe('a transfer', () => {
     assert.deepEqual(await contentOf(next), ['a.example.org A 192.0.2.0', 'c.example.org A 192.0.2.2']);
   });
 
-  test('of differences that do not continue the known serial is refused', async () => {
+  test('of differences that do not continue the known serial is rejected', async () => {
     const known = await transferOf(undefined, [soa(5), a, soa(5)]);
     await assert.rejects(transferOf(known, [soa(7), soa(6), a, soa(7), b, soa(7)]), /do not continue the known serial/);
   });
 
-  test('is refused when it has more records, or more bytes, than a zone may have', () => {
+  test('is rejected when it has more records, or more bytes, than a zone may have', () => {
     const many = new Transfer(undefined);
     const batch = Array.from({ length: 1000 }, () => a);
     many.add([soa(1)]);
