@@ -159,7 +159,8 @@ suite('returned objects of kinds', () => {
 
   test('claim templates of a StatefulSet have their kind', async () => {
     await using server = await testServer();
-    const claim = { metadata: { name: 'v' }, spec: { resources: { requests: { storage: '1Gi' } } } };
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const claim = { metadata: { name: 'v' }, spec };
     const { body } = await server.ask('POST', inDefault('apps/v1', 'statefulsets'), {
       body: { metadata: { name: 'a' }, ...workload({ volumeClaimTemplates: [claim] }) },
     });

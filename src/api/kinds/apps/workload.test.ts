@@ -47,7 +47,7 @@ for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKi
 
   test(`${kind.kind}: a selector is required`, () => {
     assert.deepEqual(texts(kind, { template: good.template }), [
-      'spec.selector: Required value',
+      ...(kind === daemonSetKind ? [] : ['spec.selector: Required value']),
       'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
     ]);
   });
@@ -72,6 +72,7 @@ for (const kind of [deploymentKind, replicaSetKind, statefulSetKind, daemonSetKi
   });
 }
 
+const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 const empty = { selector: {}, template: good.template };
 test('rejects an empty selector with the message of each kind', () => {
   assert.deepEqual(texts(deploymentKind, empty), [
@@ -152,6 +153,21 @@ test('a DaemonSet sets either maxUnavailable or maxSurge', () => {
   assert.deepEqual(errorsWith({ maxUnavailable: 0, maxSurge: 1 }), []);
 });
 
+test('reports an invalid selector as Kubernetes does, and does not compare it with the template', () => {
+  const selector = { matchLabels: { 'a b': 'c' } };
+  const whole = 'spec.selector: Invalid value: {"matchLabels":{"a b":"c"}}';
+  const errorsOf = (kind: Kind): readonly string[] => texts(kind, { ...good, selector }).slice(1);
+  assert.deepEqual(errorsOf(deploymentKind), [`${whole}: invalid label selector`]);
+  assert.deepEqual(errorsOf(statefulSetKind), [whole]);
+  assert.deepEqual(errorsOf(daemonSetKind), []);
+});
+
+test('a StatefulSet drops maxUnavailable', () => {
+  const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1, maxUnavailable: 2 } };
+  const { spec } = statefulSetKind.prepareForCreate(made(statefulSetKind, { ...good, updateStrategy }), context);
+  assert.deepEqual(spec.updateStrategy.rollingUpdate, { partition: 1 });
+});
+
 test('rejects invalid annotations of a template', () => {
   const template = { ...good.template, metadata: { ...good.template.metadata, annotations: { 'a b': '' } } };
   assert.match(
@@ -166,8 +182,15 @@ test('Pods of a StatefulSet can mount its claims', () => {
     spec: { containers: [{ ...container, volumeMounts: [{ name: 'data', mountPath: '/data' }] }] },
   };
   assert.deepEqual(
-    texts(statefulSetKind, { ...good, template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] }),
+    texts(statefulSetKind, { ...good, template, volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }] }),
     [],
+  );
+  assert.deepEqual(
+    texts(statefulSetKind, { ...good, template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] }),
+    [
+      'spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required',
+      'spec.volumeClaimTemplates[0].spec.resources[storage]: Required value',
+    ],
   );
   assert.deepEqual(texts(statefulSetKind, { ...good, template }), [
     'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"',

@@ -31,10 +31,10 @@ export const templateDefaults = (template: PodTemplateSpec): PodTemplateSpec => 
   spec: podSpecDefaults(template.spec),
 });
 
-/** The names of a kind in Kubernetes' messages. */
+/** The names of a kind in Kubernetes' messages. Only the messages of DaemonSets omit errors of the whole selector. */
 export interface WorkloadNames {
   /** In "empty selector is invalid for …". */
-  readonly selectorOf: string;
+  readonly selectorOf: 'daemonset' | 'deployment' | 'statefulset';
   /** In "activeDeadlineSeconds in … is not Supported". */
   readonly templateOf: string;
 }
@@ -49,11 +49,11 @@ export function workloadErrors({ spec }: Workload, names: WorkloadNames): readon
 }
 
 function selectorErrors({ selector }: WorkloadSpec, { selectorOf }: WorkloadNames): readonly FieldError[] {
-  if (selector === undefined) return [required('spec.selector')];
+  if (selector === undefined) return selectorOf === 'daemonset' ? [] : [required('spec.selector')];
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const errors = [...labelSelectorErrors('spec.selector', selector)];
-  if (requirementsOf(selector) === undefined) {
-    errors.push(invalidValue('spec.selector', selector, 'invalid label selector'));
+  if (errors.length > 0 && selectorOf !== 'daemonset') {
+    errors.push(invalidValue('spec.selector', selector, selectorOf === 'statefulset' ? '' : 'invalid label selector'));
   }
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
     errors.push(invalidValue('spec.selector', selector, `empty selector is invalid for ${selectorOf}`));
@@ -66,7 +66,7 @@ function matchErrors({ selector, template }: WorkloadSpec): readonly FieldError[
   const requirements = selector && requirementsOf(selector);
   const { labels } = template.metadata;
   if (requirements !== undefined && matchesLabels(requirements, labels)) return [];
-  if (selector !== undefined && requirements === undefined) return []; // the unknown operator is already reported
+  if (selector !== undefined && labelSelectorErrors('', selector).length > 0) return []; // these are already reported
   return [invalidValue('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`')];
 }
 

@@ -5,6 +5,7 @@ import { forbiddenField, invalidAll, invalidValue, notSupported } from '../../..
 import { defineKind } from '../../../kind.ts';
 import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import { dnsLabelErrors, labelName } from '../../../names.ts';
+import { claimSpecErrors } from '../../core/persistentvolumeclaim/validate.ts';
 import type { PodTemplateSpec } from '../../core/pod/schema.ts';
 import {
   containerColumns,
@@ -51,10 +52,14 @@ export const statefulSetKind = defineKind<StatefulSet>({
       },
     },
   }),
-  prepareForCreate: (object) => ({ ...object, status: { replicas: 0, availableReplicas: 0 } }),
+  prepareForCreate: (object) => ({
+    ...withoutMaxUnavailable(object, undefined),
+    status: { replicas: 0, availableReplicas: 0 },
+  }),
+  prepareForUpdate: withoutMaxUnavailable,
   nameErrors: labelName,
   warnings: ({ spec: { revisionHistoryLimit = 0 } }) => (revisionHistoryLimit < 0 ? [keepsAllRevisions] : []),
-  validateCreate: ({ ...object }) => [...specErrors(object), ...serviceNameErrors(object.spec)],
+  validateCreate: (object) => [...specErrors(object, claimErrors(object.spec)), ...serviceNameErrors(object.spec)],
   validateUpdate: (object, old) => [...specErrors(object), ...immutableFieldErrors(object.spec, old.spec)],
 });
 
@@ -80,7 +85,20 @@ const claimDefaults = (claim: Claim): Claim => ({
   status: { ...claim.status, phase: claim.status.phase ?? 'Pending' },
 });
 
-function specErrors(object: StatefulSet): readonly FieldError[] {
+/** Kubernetes drops the field unless the gate MaxUnavailableStatefulSet, which is off, was on before. */
+function withoutMaxUnavailable(object: StatefulSet, old: StatefulSet | undefined): StatefulSet {
+  const { rollingUpdate, ...strategy } = object.spec.updateStrategy;
+  const isUsed = old?.spec.updateStrategy.rollingUpdate?.maxUnavailable !== undefined;
+  if (rollingUpdate?.maxUnavailable === undefined || isUsed) return object;
+  const { maxUnavailable: _dropped, ...kept } = rollingUpdate;
+  return { ...object, spec: { ...object.spec, updateStrategy: { ...strategy, rollingUpdate: kept } } };
+}
+
+const claimErrors = ({ volumeClaimTemplates = [] }: Spec): readonly FieldError[] =>
+  volumeClaimTemplates.flatMap(({ spec }, index) => claimSpecErrors(spec, `spec.volumeClaimTemplates[${index}].spec`));
+
+/** The claims of an existing object are not validated: they cannot be changed. */
+function specErrors(object: StatefulSet, ofClaims: readonly FieldError[] = []): readonly FieldError[] {
   const { replicas, minReadySeconds, ordinals, podManagementPolicy: policy = 'OrderedReady' } = object.spec;
   return [
     ...(policy === 'OrderedReady' || policy === 'Parallel'
@@ -88,6 +106,7 @@ function specErrors(object: StatefulSet): readonly FieldError[] {
       : [invalidValue('spec.podManagementPolicy', policy, "must be 'OrderedReady' or 'Parallel'")]),
     ...strategyErrors(object.spec.updateStrategy),
     ...retentionErrors(object.spec),
+    ...ofClaims,
     ...negativeErrors({
       'spec.replicas': replicas,
       'spec.minReadySeconds': minReadySeconds,
