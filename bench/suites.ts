@@ -8,6 +8,7 @@ import type { Result } from './api.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
 import { crowdFlags, crowdTokens, measureCrowd } from './crowd.bench.ts';
+import { measureDashboard } from './dashboard.bench.ts';
 import { measureDns } from './dns.bench.ts';
 import { measureHostileBodies } from './hostile-bodies.bench.ts';
 import { startFairlead } from './fairlead.ts';
@@ -208,6 +209,9 @@ async function runRelays(progress: Progress): Promise<string> {
   );
 }
 
+const runDashboard = async (progress: Progress): Promise<string> =>
+  figures(await measureDashboard({ clusters: 3, services: 5000, endpoints: 10 }, progress));
+
 async function runPackage(progress: Progress): Promise<string> {
   const measured = await measurePackage(progress);
   const columns = ['', ...measured.keys()];
@@ -233,6 +237,7 @@ export const suites: readonly Suite[] = [
   { name: 'abuse', run: runAbuse },
   { name: 'hostile', run: runHostile },
   { name: 'controllers', run: runControllers },
+  { name: 'dashboard', run: runDashboard },
   { name: 'dns', run: runDns },
   { name: 'loadbalancer', run: runLoadBalancers },
   { name: 'multicluster', run: runMulticluster },

@@ -1,6 +1,6 @@
 // The page of the dashboard in a real browser, beside a real cluster.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
@@ -9,7 +9,38 @@ import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
+import { FairleadProcess, root } from '../harness/process.ts';
 import { accessibilityProblems, openPage, overflowOf, startChromium, withoutChromium } from './browser.ts';
+
+const hostile = '<img id="injected" src=x onerror=alert(1)><script id="injected">alert(2)</script>';
+
+/** A Service, an Event and an export with markup in every field that accepts it. */
+const hostileObjects = JSON.stringify({
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: {
+        namespace: 'default',
+        name: 'hostile',
+        annotations: { 'external-dns.alpha.kubernetes.io/hostname': hostile },
+      },
+      spec: { ports: [{ port: 80 }], selector: { app: 'hostile' } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace: 'default', name: 'hostile' },
+      involvedObject: { kind: 'Service', namespace: 'default', name: 'hostile' },
+      type: 'Warning',
+      reason: 'NotServed',
+      message: hostile,
+      lastTimestamp: '2026-01-01T00:00:00Z',
+    },
+  ],
+});
 
 describe('the page of the dashboard', { skip: withoutChromium }, () => {
   const stack = new AsyncDisposableStack();
@@ -117,6 +148,21 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     }
   });
 
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`the README has a picture of the map, ${colorScheme}`, async () => {
+      await using open = await openPage(browser, url, { height: 740, colorScheme });
+      await open.page.goto(`${new URL(url).origin}/#/map?namespace=demo`);
+      await open.page.getByText('12 Services and 2 imports').waitFor();
+      const name = `docs/images/map-${colorScheme}.png`;
+      const picture = await open.page.screenshot();
+      if (process.env['WRITE_PICTURES'] !== undefined) await writeFile(join(root, name), picture);
+      const [old, readme] = await Promise.all([readFile(join(root, name)), readFile(join(root, 'README.md'), 'utf8')]);
+      assert.ok(readme.includes(name), `README.md shows ${name}`);
+      // Width and height of a PNG. Addresses and fonts differ between machines, so that its pixels are not compared.
+      assert.deepEqual(old.subarray(16, 24), picture.subarray(16, 24));
+    });
+  }
+
   test('is used with the keyboard alone', async () => {
     await using open = await openPage(browser, url);
     const { page } = open;
@@ -138,6 +184,35 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     }
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'demo/sip' }).waitFor();
+  });
+
+  test('shows hostile names, annotations, Events and conditions as text', async () => {
+    const context = 'arn:aws:eks:eu:1:cluster/<b id="injected">';
+    const kubeconfig = join(up.directory, 'hostile.kubeconfig');
+    await copyFile(up.kubeconfig, kubeconfig);
+    const renamed = await run(kubectl, ['--kubeconfig', kubeconfig, 'config', 'rename-context', 'west', context]);
+    assert.equal(renamed.code, 0, renamed.err);
+    const created = await run(kubectl, ['--kubeconfig', kubeconfig, '--context', context, 'create', '-f', '-'], {
+      input: hostileObjects,
+    });
+    assert.equal(created.code, 0, created.err);
+    const flags = ['--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0', '--health-port', '0', '--log-level', 'error'];
+    await using dashboard = new FairleadProcess(['dashboard', ...flags]);
+    await dashboard.ready();
+    const [, address = ''] = /^ {2}map (\S+)$/m.exec(dashboard.out) ?? [];
+    await using open = await openPage(browser, address);
+    const { page } = open;
+    await page.getByRole('heading', { name: context }).waitFor();
+    await page.getByRole('link', { name: 'Map' }).click();
+    const node = page.getByRole('link', { name: `Service hostile in namespace default of cluster ${context}` });
+    await node.getByText(hostile).waitFor();
+    await node.click();
+    await page.getByRole('heading', { name: 'default/hostile' }).waitFor();
+    await page.getByText(hostile).nth(2).waitFor();
+    await page.getByText('kind: Service').first().waitFor({ state: 'attached' });
+    assert.equal(await page.locator('#injected').count(), 0);
+    assert.deepEqual(open.problems, []);
+    await kubectlIn('west', 'delete', 'service', 'hostile');
   });
 
   test('explains how to sign in without the secret', async () => {

@@ -7,7 +7,7 @@ import type { Board } from '../server/board.ts';
 import type { ClusterFeed } from '../server/cluster-feed.ts';
 import type { Viewer } from '../server/viewer.ts';
 import type { Answer, Answers, Holder } from '../view/details.ts';
-import { importId, serviceId } from '../view/rows.ts';
+import { importId, serviceId } from '../view/ids.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { recordLine } from './connection-path.ts';
 import { AnswerError } from './errors.ts';

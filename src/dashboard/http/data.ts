@@ -9,6 +9,7 @@ import { detailsOf } from '../answers/service-details.ts';
 import { requireRightsInAll, sharingOf } from '../answers/sharing.ts';
 import type { Board } from '../server/board.ts';
 import type { Viewer } from '../server/viewer.ts';
+import { parseId } from '../view/ids.ts';
 import type { ImportRow, ServiceRow } from '../view/rows.ts';
 import { textField } from './answer.ts';
 
@@ -73,7 +74,7 @@ async function answerTo({ what, query, body }: DataRequest, sources: DataSources
 
 /** The row of an id, as the viewer sees it. */
 function rowOf(id: string, { board, set, viewer }: DataSources) {
-  const [, cluster = ''] = id.split('/', 2);
+  const { cluster } = parseId(id);
   const feed = viewer.sees(cluster) ? board.feed(cluster) : undefined;
   const source = set.sources.get(cluster);
   const row: ServiceRow | ImportRow | undefined = withoutCluster(board.row(id, viewer.rightsIn));

@@ -1,6 +1,7 @@
 // Rows as JSON, for streams.
 import type { Board, Changes } from '../server/board.ts';
 import type { Viewer } from '../server/viewer.ts';
+import { parseId } from '../view/ids.ts';
 
 /** The rows that a stream sends. */
 export interface RowTexts {
@@ -55,7 +56,7 @@ export const textsFor = (board: Board, { sees, rightsIn }: Viewer): RowTexts => 
     for (const feed of board.feeds) if (sees(feed.cluster.name)) yield* feed.ids();
   },
   text(id) {
-    const [, cluster = ''] = id.split('/', 2);
+    const { cluster } = parseId(id);
     const row = sees(cluster) ? board.row(id, rightsIn) : undefined;
     return row === undefined ? undefined : JSON.stringify(row);
   },

@@ -1,5 +1,6 @@
 // Ask: a DNS name or an address, and what each cluster answers.
 import type { Answer, Answers } from '../view/details.ts';
+import { parseId } from '../view/ids.ts';
 import type { Route } from '../view/route.ts';
 import { linkTo, linkToRow } from '../view/route.ts';
 import { pathOf, useData } from './api.ts';
@@ -93,7 +94,7 @@ function AnswersView({ answers: { answers, holders } }: { readonly answers: Answ
           <ul class="stack">
             {holders.map(({ cluster, id, text }) => (
               <li key={`${cluster} ${text}`}>
-                <Icon name={id.startsWith('import') ? 'import' : 'service'} />
+                <Icon name={parseId(id).kind === 'import' ? 'import' : 'service'} />
                 <a href={linkToRow(id)}>{text}</a>
                 <span class="chip">{cluster}</span>
               </li>

@@ -7,7 +7,7 @@ import { selections } from '../view/filter.ts';
 import type { Column, Detail, MapEdge, StackedBand } from '../view/map-layout.ts';
 import { columnsIn, detailFor, nodesIn, stack, visibleBands } from '../view/map-layout.ts';
 import type { Route } from '../view/route.ts';
-import { linkTo } from '../view/route.ts';
+import { linkTo, listIn, listText } from '../view/route.ts';
 import type { ClusterRow } from '../view/rows.ts';
 import { countText } from '../view/text.ts';
 import type { State } from './glyphs.tsx';
@@ -33,8 +33,8 @@ function settingsOf({ query }: Route) {
     namespace: query.get('namespace') ?? '',
     selection: selection in selections ? (selection as Selection) : 'all', // checked
     detail: detail in details ? (detail as DetailChoice) : 'auto', // checked
-    clusters: new Set((query.get('clusters') ?? '').split(',').filter((name) => name !== '')),
-    open: new Set((query.get('open') ?? '').split(',').filter((name) => name !== '')),
+    clusters: new Set(listIn(query.get('clusters'))),
+    open: new Set(listIn(query.get('open'))),
   };
 }
 
@@ -72,7 +72,7 @@ export function MapPage({ store, route }: MapProps) {
   const visible = visibleBands(stacked, view.top - margin, view.top + view.height + margin);
   const toggle = (namespace: string): void => {
     const open = settings.open.symmetricDifference(new Set([namespace]));
-    change(route, { open: [...open].join(',') });
+    change(route, { open: listText([...open]) });
   };
   return (
     <div class="map-page">
@@ -80,7 +80,7 @@ export function MapPage({ store, route }: MapProps) {
       <Toolbar route={route} settings={settings} clusters={clusters} store={store} />
       <p class="map-summary" role="status">
         {services + imports === 0
-          ? 'Nothing matches.'
+          ? nothingMatches(settings.text)
           : `${countText(services, 'Service')} and ${countText(imports, 'import')} in ${countText(bands.length, 'namespace')}`}
         {auto === 'tiles' && settings.detail === 'auto' && ' · select a namespace to see its Services'}
       </p>
@@ -117,6 +117,14 @@ export function MapPage({ store, route }: MapProps) {
     </div>
   );
 }
+
+/** Names and addresses that no row has, such as those of Pods, can still be asked about. */
+const nothingMatches = (text: string) => (
+  <>
+    Nothing matches.{' '}
+    {text !== '' && <a href={linkTo({ page: 'ask', query: new Map([['q', text]]) })}>Ask the clusters about {text}</a>}
+  </>
+);
 
 function totalOf(bands: readonly Band[]): ReturnType<typeof nodesIn> {
   const all = bands.map(nodesIn);
@@ -193,7 +201,7 @@ function Toolbar({ route, settings, clusters, store }: ToolbarProps) {
   const isShown = (name: string): boolean => settings.clusters.size === 0 || settings.clusters.has(name);
   const toggleCluster = (name: string): void => {
     const shown = new Set(clusters.map(({ cluster }) => cluster).filter(isShown)).symmetricDifference(new Set([name]));
-    change(route, { clusters: shown.size === clusters.length ? '' : [...shown].join(',') });
+    change(route, { clusters: shown.size === clusters.length ? '' : listText([...shown]) });
   };
   return (
     <form class="toolbar" role="search" onSubmit={(event) => event.preventDefault()}>
@@ -204,7 +212,7 @@ function Toolbar({ route, settings, clusters, store }: ToolbarProps) {
           ref={search}
           type="search"
           value={settings.text}
-          placeholder="Name, address, DNS name or label=value"
+          placeholder="Name, address or label=value"
           aria-keyshortcuts="/"
           spellcheck={false}
           onInput={({ currentTarget }) => change(route, { q: currentTarget.value })}

@@ -5,7 +5,7 @@ import type { BalancerPlan, ConditionRow, Details, Path, ShareStep, Sharing, Ste
 import type { Route } from '../view/route.ts';
 import { linkTo, linkToRow } from '../view/route.ts';
 import type { EventRow, Finding, ImportRow, PortRow, ServiceRow } from '../view/rows.ts';
-import { importId, serviceId } from '../view/rows.ts';
+import { importId, serviceId } from '../view/ids.ts';
 import { timeText } from '../view/text.ts';
 import { pathOf, useData } from './api.ts';
 import type { State } from './glyphs.tsx';
@@ -19,7 +19,7 @@ export function ObjectPage({ store, route }: { readonly store: Store; readonly r
   const key = `${namespace}/${name}`;
   const id = page === 'import' ? importId(cluster, key) : serviceId(cluster, key);
   const row = store.rows.get(id);
-  const details = useData<Details>(pathOf('/api/details', { id }), row);
+  const details = useData<Details>(row === undefined ? undefined : pathOf('/api/details', { id }), row);
   if (row === undefined || row.kind === 'cluster') {
     return (
       <section class="card missing">

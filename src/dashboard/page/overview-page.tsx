@@ -1,5 +1,6 @@
 // The clusters, and what needs attention first.
 import { useState } from 'preact/hooks';
+import { clusterId } from '../view/ids.ts';
 import type { AttentionItem, ClusterOverview, Overview } from '../view/overview.ts';
 import { linkTo, linkToRow } from '../view/route.ts';
 import type { Level } from '../view/rows.ts';
@@ -51,7 +52,7 @@ function ClusterCard({
       <header>
         <StateGlyph state={clusterStates[cluster.state]} label={clusterWords[cluster.state]} />
         <h2>
-          <a href={linkToRow(`cluster/${cluster.cluster}`)}>{cluster.cluster}</a>
+          <a href={linkToRow(clusterId(cluster.cluster))}>{cluster.cluster}</a>
         </h2>
         <span class="muted">{cluster.version ?? 'version unknown'}</span>
       </header>

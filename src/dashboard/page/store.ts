@@ -2,6 +2,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { computed, signal } from '@preact/signals';
 import { changesOf } from '../view/changes.ts';
+import { importId, parseId, serviceId } from '../view/ids.ts';
 import type { Overview } from '../view/overview.ts';
 import { overviewOf } from '../view/overview.ts';
 import type { Delta, EventRow, Level, Row } from '../view/rows.ts';
@@ -92,8 +93,8 @@ export class Store {
     if (!isFirst) {
       for (const change of changesOf(before, row)) this.#enter({ ...change, ...placeOf(id), at: Date.now() });
     }
-    const [kind, , namespace = ''] = id.split('/', 3);
-    const own = this.#rowsOf(kind === 'cluster' ? '' : namespace);
+    const { namespace } = parseId(id);
+    const own = this.#rowsOf(namespace);
     if (row === undefined) {
       this.rows.delete(id);
       own.rows.delete(id);
@@ -130,19 +131,19 @@ export class Store {
 }
 
 function placeOf(id: string): Pick<TimelineEntry, 'cluster' | 'object'> {
-  const [kind = '', cluster = '', ...name] = id.split('/');
+  const { kind, cluster, namespace, name } = parseId(id);
   const noun = { cluster: 'Cluster', service: 'Service', import: 'Import' }[kind] ?? '';
-  return { cluster, object: name.length === 0 ? `${noun} ${cluster}` : `${noun} ${name.join('/')}` };
+  return { cluster, object: name === '' ? `${noun} ${cluster}` : `${noun} ${namespace}/${name}` };
 }
 
 const entryOfEvent = ({ cluster, object, isWarning, reason, text, at }: EventRow): Omit<TimelineEntry, 'key'> => {
-  const [kind, name] = object.split(' ');
+  const [kind, name = ''] = object.split(' ');
   return {
     at: Date.parse(at) || Date.now(),
     cluster,
     object,
-    ...(kind === 'Service' || kind === 'ServiceExport' ? { id: `service/${cluster}/${name}` } : {}),
-    ...(kind === 'ServiceImport' || kind === 'ImportedService' ? { id: `import/${cluster}/${name}` } : {}),
+    ...(kind === 'Service' || kind === 'ServiceExport' ? { id: serviceId(cluster, name) } : {}),
+    ...(kind === 'ServiceImport' || kind === 'ImportedService' ? { id: importId(cluster, name) } : {}),
     level: isWarning ? 'warning' : 'info',
     reason,
     text,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
 import { setTimeout } from '../../machine/timers.ts';
+import { parseId } from '../view/ids.ts';
 import type { EventRow, Row } from '../view/rows.ts';
 import type { ShownCluster } from './cluster-feed.ts';
 import { ClusterFeed } from './cluster-feed.ts';
@@ -71,7 +72,7 @@ export class Board implements AsyncDisposable {
 
   /** The row with an id. */
   row(id: string, rightsIn: RightsIn): Row | undefined {
-    const [kind = '', cluster = '', namespace = '', name = ''] = id.split('/');
+    const { kind, cluster, namespace, name } = parseId(id);
     const feed = this.#byName.get(cluster);
     if (feed === undefined) return undefined;
     if (kind === 'cluster') return feed.clusterRow();

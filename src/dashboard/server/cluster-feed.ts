@@ -21,7 +21,7 @@ import { onKeyChange } from '../../client/handlers.ts';
 import { Informers, withoutManagedFields } from '../../client/informers.ts';
 import { keyOf } from '../../client/key.ts';
 import type { ClusterRow, EventRow, ImportRow, ServiceRow } from '../view/rows.ts';
-import { clusterId, importId, serviceId } from '../view/rows.ts';
+import { clusterId, importId, serviceId } from '../view/ids.ts';
 import type { Resource, ReviewedKind, Rights } from './rights.ts';
 import { eventReasons, importRow, serviceRow } from './service-row.ts';
 

@@ -60,14 +60,14 @@ const cases: readonly {
     name: 'names the selector of a Service without endpoints',
     given: [{ selector: { app: 'web' } }],
     slices: [],
-    want: [{ level: 'warning', reason: 'NoEndpoints', text: 'no endpoints: no running Pod has the labels app=web' }],
+    want: [{ level: 'warning', reason: 'NoEndpoints', text: 'no running Pod has the labels app=web' }],
   },
   {
     name: 'names the failure of the controller that writes the endpoints',
     given: [{ selector: { app: 'web' } }],
     slices: [],
     warnings: [{ ...unserved, reason: 'FailedToUpdateEndpointSlices', text: 'node "b" not found' }],
-    want: [{ level: 'warning', reason: 'NoEndpoints', text: 'no endpoints: node "b" not found' }],
+    want: [{ level: 'warning', reason: 'NoEndpoints', text: 'node "b" not found' }],
   },
   {
     name: 'a Service without any ready endpoint is an error',

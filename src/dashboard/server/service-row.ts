@@ -11,7 +11,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import type { EndpointCounts, EventRow, Finding, ImportRow, PortRow, ServiceRow } from '../view/rows.ts';
-import { importId, serviceId } from '../view/rows.ts';
+import { importId, serviceId } from '../view/ids.ts';
 
 /** The objects of one Service; undefined where the viewer may not read the kind. */
 export interface ServiceObjects {
@@ -111,7 +111,7 @@ function endpointFindings(
     (labels.length === 0
       ? 'it has no selector, and there is no EndpointSlice for it'
       : `no running Pod has the labels ${labels.join(',')}`);
-  return [{ level: 'warning', reason: 'NoEndpoints', text: `no endpoints: ${why}` }];
+  return [{ level: 'warning', reason: 'NoEndpoints', text: why }];
 }
 
 /** The condition of a load balancer that does not serve all ports. */

@@ -1,6 +1,6 @@
 // Rows for tests.
 import type { ClusterRow, ImportRow, ServiceRow } from '../view/rows.ts';
-import { clusterId, importId, serviceId } from '../view/rows.ts';
+import { clusterId, importId, serviceId } from '../view/ids.ts';
 
 export function clusterRow(cluster: string, rest: Partial<ClusterRow> = {}): ClusterRow {
   return { kind: 'cluster', id: clusterId(cluster), cluster, state: 'ok', server: '', findings: [], ...rest };

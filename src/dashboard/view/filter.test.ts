@@ -7,7 +7,12 @@ import { matcherOf } from './filter.ts';
 const rows = [
   serviceRowOf('east', 'shop/web', { labels: { app: 'Web', tier: 'front' }, addresses: ['10.0.0.7'] }),
   serviceRowOf('east', 'shop/db', { type: 'ExternalName', externalName: 'db.example.org', addresses: [] }),
-  serviceRowOf('east', 'pay/web', { type: 'LoadBalancer', external: ['192.0.2.1'], exported: 'accepted' }),
+  serviceRowOf('east', 'pay/web', {
+    type: 'LoadBalancer',
+    external: ['192.0.2.1'],
+    exported: 'conflict',
+    findings: [{ level: 'error', reason: 'Conflict', text: '' }],
+  }),
   serviceRowOf('east', 'pay/api', {
     published: ['api.example.org'],
     findings: [{ level: 'warning', reason: 'NoEndpoints', text: '' }],
@@ -34,7 +39,10 @@ const cases: readonly { readonly name: string; readonly filter: Partial<Filter>;
     { name: 'a label', filter: { text: 'app=web' }, want: ['shop/web'] },
     { name: 'a label with another value', filter: { text: 'app=db' }, want: [] },
     { name: 'a namespace', filter: { namespace: 'shop' }, want: ['shop/web', 'shop/db'] },
-    { name: 'problems', filter: { selection: 'problems' }, want: ['pay/api'] },
+    { name: 'problems', filter: { selection: 'problems' }, want: ['pay/web', 'pay/api'] },
+    { name: 'errors', filter: { selection: 'errors' }, want: ['pay/web'] },
+    { name: 'conflicts', filter: { selection: 'conflicts' }, want: ['pay/web'] },
+    { name: 'Services without ready endpoints', filter: { selection: 'unready' }, want: ['pay/api'] },
     { name: 'what is shared', filter: { selection: 'shared' }, want: ['pay/web', 'import pay/web'] },
     { name: 'what is reachable from outside', filter: { selection: 'outside' }, want: ['pay/web', 'pay/api'] },
   ];

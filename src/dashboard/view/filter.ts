@@ -4,7 +4,10 @@ import type { ImportRow, ServiceRow } from './rows.ts';
 /** What the map can be limited to. */
 export const selections = {
   all: 'Everything',
-  problems: 'Problems',
+  problems: 'Errors and warnings',
+  errors: 'Errors',
+  conflicts: 'Conflicts',
+  unready: 'Without ready endpoints',
   shared: 'Exported or imported',
   outside: 'Reachable from outside',
 } as const;
@@ -35,6 +38,9 @@ export function matcherOf({ text, namespace, selection }: Filter): Matcher {
 const selectors: Readonly<Record<Selection, Matcher>> = {
   all: () => true,
   problems: ({ findings }) => findings.some(({ level }) => level !== 'info'),
+  errors: ({ findings }) => findings.some(({ level }) => level === 'error'),
+  conflicts: ({ findings }) => findings.some(({ reason }) => reason === 'Conflict'),
+  unready: ({ findings }) => findings.some(({ reason }) => reason === 'NoReadyEndpoints' || reason === 'NoEndpoints'),
   shared: (row) => row.kind === 'import' || row.exported !== undefined,
   outside: (row) =>
     row.published.length > 0 ||

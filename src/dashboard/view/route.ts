@@ -1,4 +1,5 @@
 // Addresses within the page: what follows `#` in its URL.
+import { decoded, parseId } from './ids.ts';
 
 /** A page, and the object that it shows. */
 export interface Route {
@@ -35,18 +36,13 @@ export function linkTo({ page, cluster = '', namespace = '', name = '', query = 
 
 type RouteParts = Pick<Route, 'page'> & Partial<Omit<Route, 'page'>>;
 
+/** Names as one setting, and back. */
+export const listText = (names: readonly string[]): string => names.map(encodeURIComponent).join(',');
+export const listIn = (text = ''): readonly string[] => (text === '' ? [] : text.split(',').map(decoded));
+
 /** The link to a row, by its id. */
 export function linkToRow(id: string): string {
-  const [kind, cluster = '', namespace = '', name = ''] = id.split('/');
-  if (kind === 'cluster') return linkTo({ page: 'map', query: new Map([['clusters', cluster]]) });
+  const { kind, cluster, namespace, name } = parseId(id);
+  if (kind === 'cluster') return linkTo({ page: 'map', query: new Map([['clusters', listText([cluster])]]) });
   return linkTo({ page: kind === 'import' ? 'import' : 'service', cluster, namespace, name });
-}
-
-/** A malformed escape stays as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -114,7 +114,3 @@ export interface Delta {
   readonly gone?: readonly string[];
   readonly events?: readonly EventRow[];
 }
-
-export const clusterId = (cluster: string): string => `cluster/${cluster}`;
-export const serviceId = (cluster: string, key: string): string => `service/${cluster}/${key}`;
-export const importId = (cluster: string, key: string): string => `import/${cluster}/${key}`;
