@@ -5,6 +5,8 @@ import type { RequestInfo } from '../request.ts';
 import type { Attributes } from './rbac/attributes.ts';
 import { attributesOf } from './rbac/attributes.ts';
 import { describeGrant } from './rbac/grants.ts';
+import { nodeNameOf } from './node/identity.ts';
+import { NodeAuthorizer } from './node/node-authorizer.ts';
 import { Policy } from './rbac/policy.ts';
 
 /** Members may do everything without any role, so that administrators cannot lock themselves out. */
@@ -19,25 +21,37 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** Authorizes requests: members of `system:masters` may do everything, all others what RBAC allows. */
+/**
+ * Authorizes requests: members of `system:masters` may do everything, nodes what their Pods require, and all users
+ * what RBAC allows.
+ */
 export class Authorizer {
   readonly policy: Policy;
+  readonly #nodes: NodeAuthorizer;
 
   constructor(watchCache: WatchCache) {
     this.policy = new Policy(watchCache);
+    this.#nodes = new NodeAuthorizer(watchCache);
   }
 
   isAllowed(user: User, attributes: Attributes): boolean {
-    return isMaster(user) || isAlwaysAllowed(attributes) || this.policy.grantFor(user, attributes) !== undefined;
+    if (isMaster(user) || isAlwaysAllowed(attributes)) return true;
+    const node = nodeNameOf(user);
+    if (node !== undefined && this.#nodes.denial(node, attributes) === undefined) return true;
+    return this.policy.grantFor(user, attributes) !== undefined;
   }
 
   /** Decides with a reason, which is slower. */
   decide(user: User, attributes: Attributes): Decision {
     if (isMaster(user) || isAlwaysAllowed(attributes)) return { allowed: true, reason: '' };
+    const node = nodeNameOf(user);
+    const denial = node === undefined ? '' : this.#nodes.denial(node, attributes);
+    if (denial === undefined) return { allowed: true, reason: '' };
     const grant = this.policy.grantFor(user, attributes);
     if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${describeGrant(grant)}` };
     const { missing } = this.policy.rulesFor(user, attributes.isResource ? attributes.namespace : '');
-    return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}` };
+    const reasons = [denial, missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}`];
+    return { allowed: false, reason: reasons.filter((reason) => reason !== '').join('\n') };
   }
 
   /** Throws Kubernetes' 403 unless the request is allowed. */

@@ -2,6 +2,7 @@
 export const pluginNames = [
   'NamespaceLifecycle',
   'LimitRanger',
+  'NodeRestriction',
   'Priority',
   'DefaultTolerationSeconds',
   'DefaultStorageClass',
@@ -19,7 +20,7 @@ export type PluginName = (typeof pluginNames)[number];
 
 export type AdmissionPlugins = ReadonlySet<PluginName>;
 
-/** The plugins that are enabled by default, as in kube-apiserver. */
+/** The plugins that are enabled by default: those of kube-apiserver, and NodeRestriction, which completes the authorization of nodes. */
 export const defaultPlugins: AdmissionPlugins = new Set(
   pluginNames.filter((name) => name !== 'DenyServiceExternalIPs'),
 );

@@ -81,5 +81,22 @@ function statusFor(
 function attributesOfReview({ resourceAttributes, nonResourceAttributes: path }: ReviewedAttributes): Attributes {
   if (resourceAttributes === undefined) return { isResource: false, verb: path?.verb ?? '', path: path?.path ?? '' };
   const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '' } = resourceAttributes;
-  return { isResource: true, verb, group, resource, subresource, namespace, name };
+  const fieldSelector = fieldSelectorOf(resourceAttributes);
+  const query = fieldSelector === '' ? {} : { query: new URLSearchParams({ fieldSelector }) };
+  return { isResource: true, verb, group, resource, subresource, namespace, name, ...query };
 }
+
+/** The field selector in the format of the query parameter, which has no form for other requirements than equality. */
+function fieldSelectorOf({ fieldSelector }: NonNullable<ReviewedAttributes['resourceAttributes']>): string {
+  const { rawSelector = '', requirements = [] } = fieldSelector ?? {};
+  if (rawSelector !== '') return rawSelector;
+  return requirements
+    .flatMap(({ key, operator, values: [value, ...others] = [] }) =>
+      operator === 'In' && value !== undefined && others.length === 0
+        ? [`${escapeTerm(key)}=${escapeTerm(value)}`]
+        : [],
+    )
+    .join(',');
+}
+
+const escapeTerm = (text: string): string => text.replace(/[\\,=]/g, (character) => `\\${character}`);

@@ -13,6 +13,7 @@ import { decode } from '../../api/schema/decode.ts';
 import { requirementsOf } from '../../api/selectors/label-selector.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
 import { timestamp } from '../../api/timestamp.ts';
+import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import type { ServerContext } from '../context.ts';
 import { negotiate } from '../negotiate/accept.ts';
@@ -54,12 +55,15 @@ export async function evict(
   const options = deleteOptionsOf(eviction, dryRun);
   const representation = { kind: evictionKind, of: (object: ApiObject): ApiObject => object };
   const source = { user: request.user, subresource: 'eviction', representation, dryRun, warnings };
+  const { namespace, name } = info;
+  const target = { context, resource, namespace, name };
+  restrictNode(context, podKind, { ...source, next: undefined, old: podOf(target) });
   await callWebhooks(context, resource, source, {
     operation: 'CREATE',
     object: eviction,
     old: undefined,
   });
-  await evictPod({ context, resource, namespace: info.namespace, name: info.name }, options);
+  await evictPod(target, options);
   return statusReply({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 

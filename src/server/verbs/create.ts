@@ -4,6 +4,7 @@ import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkEscalation } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
+import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
@@ -63,6 +64,7 @@ export async function createObject(
     completed(context, resource, { next: identify(context, resource, request, given), old: undefined }),
   );
   const { name = '', generateName: prefix = '' } = identified.metadata;
+  restrictNode(context, resource.kind, { ...request, next: identified, old: undefined });
   if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);
   checkNamespace(context, resource, request.namespace, name || prefix);
   await work.run(() => checkEscalation(context, resource, request, { next: identified, old: undefined }));

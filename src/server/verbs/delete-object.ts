@@ -3,6 +3,7 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/delete-options.ts';
 import { timestamp } from '../../api/timestamp.ts';
+import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import type { WriteSource } from '../admission/webhooks/admission.ts';
 import type { Item } from '../cache/item.ts';
@@ -53,6 +54,7 @@ export async function deleteObject(
     const work = context.timeSlicer.open(item.entry.value.length);
     const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
+    restrictNode(context, resource.kind, { user: target.user, subresource: '', next: undefined, old });
     const admitted = callWebhooks(context, resource, writerOf(target, options), {
       operation: 'DELETE',
       object: undefined,

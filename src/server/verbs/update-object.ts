@@ -7,6 +7,7 @@ import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
+import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
@@ -102,6 +103,7 @@ async function tryUpdate(
     const next = withTrackedFields(context, resource, request, { revised: carried, old });
     return request.subresource === '' ? completed(context, resource, { next, old }) : next;
   });
+  await work.run(() => restrictNode(context, resource.kind, { ...request, next: tracked, old }));
   const allocation = await work.run(() => allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun));
   try {
     const warnings: string[] = [];

@@ -5,6 +5,7 @@ import { tokenRequestKind } from '../../../api/kinds/authentication/tokenrequest
 import { serviceAccountKind } from '../../../api/kinds/core/serviceaccount/kind.ts';
 import { timestamp } from '../../../api/timestamp.ts';
 import type { ServerContext } from '../../context.ts';
+import { restrictToken } from '../../admission/node-restriction.ts';
 import { negotiate } from '../../negotiate/accept.ts';
 import type { ApiCall, Reply } from '../../reply.ts';
 import { jsonReply } from '../../reply.ts';
@@ -36,6 +37,7 @@ export async function requestToken(
   const errors = tokenRequestKind.validateCreate(asked, context.write);
   if (errors.length > 0) throw invalid({ group, resource: kind, name: '' }, errors);
 
+  restrictToken(context, request.user, { namespace, name, request: asked });
   const { spec } = asked;
   const uid = account.metadata.uid ?? '';
   const bound = bindingClaims(spec.boundObjectRef, { namespace, name }, lookup);

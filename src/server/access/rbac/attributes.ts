@@ -14,6 +14,8 @@ export interface ResourceAttributes {
   readonly namespace: string;
   /** '' for all objects. */
   readonly name: string;
+  /** The parameters, whose `fieldSelector` limits what a list or watch returns. */
+  readonly query?: URLSearchParams;
 }
 
 /** A request for a non-resource path. */

@@ -6,6 +6,8 @@ import { firstPemBlock } from './pem.ts';
 
 /** What is read of a certificate request. */
 export interface CertificateRequest {
+  /** The common name in its subject, which Kubernetes reads as the user; '' if there is none. */
+  readonly commonName: string;
   /** The organizations in its subject, which Kubernetes reads as groups. */
   readonly organizations: readonly string[];
 }
@@ -28,7 +30,9 @@ export function readRequest(pem: string): CertificateRequest {
   };
   const oid = block.der.subarray(of(signed.algorithm, tags.oid).start, signed.algorithm?.end).toString('hex');
   checkSignature(bytesOf(block.der, of(content, tags.sequence)), oid, signed);
-  return { organizations: organizationsOf(block.der, of(subject, tags.sequence)) };
+  const name = of(subject, tags.sequence);
+  const [commonName = ''] = attributesOf(block.der, name, oids.commonName).slice(-1);
+  return { commonName, organizations: attributesOf(block.der, name, oids.organization) };
 }
 
 const tags = { sequence: 0x30, set: 0x31, oid: 0x06, bitString: 0x03 } as const;
@@ -117,16 +121,16 @@ function checkSignature(
   if (!verify(algorithm.digest, data, key, signature)) throw new Error(failures[algorithm.type]);
 }
 
-/** The object identifier 2.5.4.10 (organizationName). */
-const organization = '55040a';
+/** The object identifiers 2.5.4.3 and 2.5.4.10. */
+const oids = { commonName: '550403', organization: '55040a' } as const;
 
-/** A subject is a sequence of sets of pairs of an object identifier and a string. */
-function organizationsOf(der: Buffer, subject: Element): readonly string[] {
+/** The values of an attribute. A subject is a sequence of sets of pairs of an object identifier and a string. */
+function attributesOf(der: Buffer, subject: Element, oid: string): readonly string[] {
   return children(der, subject)
     .flatMap((set) => children(der, of(set, tags.set)))
     .flatMap((pair) => {
       const [type, value] = children(der, of(pair, tags.sequence));
-      const isOrganization = der.subarray(of(type, tags.oid).start, type?.end).toString('hex') === organization;
-      return isOrganization ? [der.subarray(of(value).start, value?.end).toString()] : [];
+      const hasType = der.subarray(of(type, tags.oid).start, type?.end).toString('hex') === oid;
+      return hasType ? [der.subarray(of(value).start, value?.end).toString()] : [];
     });
 }

@@ -2,11 +2,42 @@
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
 import { binding, change, aggregated, getting, group, named, on, read, role, user } from './role-table.ts';
 
 const everyVerb = 'create delete deletecollection get list patch update watch';
 const certificates = 'certificates.k8s.io';
 const report = 'create patch update';
+
+/**
+ * What nodes may do. The node authorizer limits most of it to objects of the node; the role is bound to nobody, as in
+ * Kubernetes, so that a node has no more than that.
+ */
+export const nodeRules: readonly PolicyRule[] = [
+  on('authentication.k8s.io', 'tokenreviews', 'create'),
+  on('authorization.k8s.io', 'subjectaccessreviews localsubjectaccessreviews', 'create'),
+  on('', 'services', read),
+  on('', 'nodes', `create ${read}`),
+  on('', 'nodes/status', 'update patch'),
+  on('', 'nodes', 'update patch'),
+  on('|events.k8s.io', 'events', report),
+  on('', 'pods', read),
+  on('', 'pods', 'create delete'),
+  on('', 'pods/status', 'update patch'),
+  on('', 'pods/eviction', 'create'),
+  on('', 'secrets configmaps', read),
+  on('', 'persistentvolumeclaims persistentvolumes', 'get'),
+  on('', 'endpoints', 'get'),
+  on(certificates, 'certificatesigningrequests', `create ${read}`),
+  on('coordination.k8s.io', 'leases', 'get create update patch delete'),
+  on('storage.k8s.io', 'volumeattachments', 'get'),
+  on('', 'serviceaccounts/token', 'create'),
+  on('', 'serviceaccounts', 'get'),
+  on('', 'persistentvolumeclaims/status', 'get update patch'),
+  on('storage.k8s.io', 'csidrivers', read),
+  on('storage.k8s.io', 'csinodes', 'get create update patch delete'),
+  on('node.k8s.io', 'runtimeclasses', read),
+];
 
 export const kubernetesRoles: readonly ClusterRole[] = [
   role('cluster-admin', [on('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
@@ -97,6 +128,7 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     on('authentication.k8s.io', 'tokenreviews', 'create'),
     on('authorization.k8s.io', 'subjectaccessreviews', 'create'),
   ]),
+  role('system:node', nodeRules),
   role('system:node-bootstrapper', [on(certificates, 'certificatesigningrequests', `create ${read}`)]),
   role(`system:${certificates}:certificatesigningrequests:nodeclient`, [
     on(certificates, 'certificatesigningrequests/nodeclient', 'create'),
@@ -127,5 +159,6 @@ export const kubernetesBindings: readonly ClusterRoleBinding[] = [
   binding('system:monitoring', [group('system:monitoring')]),
   binding('system:service-account-issuer-discovery', [group('system:serviceaccounts')]),
   binding('system:kube-dns', [{ kind: 'ServiceAccount', name: 'kube-dns', namespace: 'kube-system' }]),
+  binding('system:node', []),
   binding('system:node-proxier', [user('system:kube-proxy')]),
 ];
