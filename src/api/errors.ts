@@ -137,6 +137,13 @@ export const isStatusError = (error: unknown): error is StatusError => error ins
 /** Whether the error is a 404. */
 export const isNotFound = (error: unknown): boolean => isStatusError(error) && error.status.code === 404;
 
+/** The result of a request, or undefined if it fails because the object does not exist. */
+export const ignoreNotFound = <T>(request: Promise<T>): Promise<T | undefined> =>
+  request.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+
 /** A 500 that clients retry: too many write conflicts, or the watch cache did not observe a write in time. */
 export const serverTimeout = (operation: string, { group, resource, name }: Subject): StatusError =>
   failure({

@@ -1,4 +1,4 @@
-import { StatusError } from '../api/errors.ts';
+import { ignoreNotFound, StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { TokenRequest } from '../api/kinds/authentication/tokenrequest/kind.ts';
 import { tokenRequestKind } from '../api/kinds/authentication/tokenrequest/kind.ts';
@@ -6,6 +6,8 @@ import { serviceAccountKind } from '../api/kinds/core/serviceaccount/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import { LimitExceededError } from './errors.ts';
+import type { Name } from './key.ts';
+import { nameOf } from './key.ts';
 import type { Usage } from './limits.ts';
 import { defaultBudget, ObjectBudget } from './limits.ts';
 import type { ListPage } from './list-pages.ts';
@@ -13,12 +15,6 @@ import { ListPages } from './list-pages.ts';
 import { parseJson, stripManagedFields } from './json.ts';
 import type { ApiResponse, ApiRequest, Query, ResponseHeaders, Transport } from './transport.ts';
 import { hasStatusCode, isStatus, statusErrorOf } from './transport.ts';
-
-/** The name of an object, with its namespace if the kind is namespaced. */
-export interface Name {
-  readonly namespace?: string | undefined;
-  readonly name: string;
-}
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -280,8 +276,6 @@ const typed = <T extends ApiObject>(kind: Kind<T>, object: T): T => ({
 
 const bodyOf = <T extends ApiObject>(kind: Kind<T>, object: T): string => JSON.stringify(typed(kind, object));
 
-const nameOf = ({ metadata: { namespace, name = '' } }: ApiObject): Name => ({ namespace, name });
-
 function collectionPath(kind: Kind, namespace: string | undefined): string {
   const root = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const scope = kind.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
@@ -292,15 +286,6 @@ function objectPath(kind: Kind, { namespace, name }: Name, { subresource }: Writ
   if (name === '') throw new Error(`the name of the ${kind.kind} is empty`);
   const path = `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
-}
-
-async function ignoreNotFound<T>(response: Promise<T>): Promise<T | undefined> {
-  try {
-    return await response;
-  } catch (error) {
-    if (hasStatusCode(error, 404)) return undefined;
-    throw error;
-  }
 }
 
 const unchanged = (line: string): string => line;

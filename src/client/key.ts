@@ -1,5 +1,10 @@
 import type { ApiObject } from '../api/metadata.ts';
-import type { Name } from './client.ts';
+
+/** The name of an object, with its namespace if the kind is namespaced. */
+export interface Name {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
 export type Key = string;
@@ -9,6 +14,9 @@ export const keyOf = ({ metadata: { namespace, name = '' } }: ApiObject): Key =>
 
 /** The key of a name. */
 export const keyFor = ({ namespace = '', name }: Name): Key => (namespace === '' ? name : `${namespace}/${name}`);
+
+/** The name of an object. */
+export const nameOf = ({ metadata: { namespace, name = '' } }: ApiObject): Name => ({ namespace, name });
 
 /** The name of a key. */
 export function nameFor(key: Key): Name {

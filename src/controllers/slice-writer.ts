@@ -1,7 +1,8 @@
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
-import type { Client, Name, WriteOptions } from '../client/client.ts';
+import type { Client, WriteOptions } from '../client/client.ts';
 import type { Key } from '../client/key.ts';
+import { nameOf } from '../client/key.ts';
 import { hasStatusCode } from '../client/transport.ts';
 import type { Expectations } from '../client/expectations.ts';
 import type { SliceWrites } from './slices.ts';
@@ -57,8 +58,6 @@ export async function writeSlices(
   }
   return { dropsSrvName: isDropped };
 }
-
-const nameOf = ({ metadata: { namespace, name = '' } }: EndpointSlice): Name => ({ namespace, name });
 
 /** Whether the server rejected a creation because the namespace is being deleted, which is not retried. */
 export const isNamespaceEnding = (error: unknown): boolean =>

@@ -1,7 +1,8 @@
 // Applies and deletes the objects of an installation.
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../api/error-message.ts';
-import type { Client, Name } from '../../client/client.ts';
+import type { Client } from '../../client/client.ts';
+import type { Name } from '../../client/key.ts';
 import { connectionReason } from '../../client/connection-error.ts';
 import { FatalError } from '../errors.ts';
 import { kindOf } from './kinds.ts';

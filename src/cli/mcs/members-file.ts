@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import { parseCidr } from '../../api/addresses.ts';
@@ -81,7 +82,7 @@ export function parseMembers(content: string, path: string): MembersFile {
     const [document, ...others] = loadAll(content);
     if (others.length > 0) throw new UsageError('expected one YAML document, found several');
     if (document === undefined || document === null) return { members: [] };
-    if (!isMapping(document)) throw new UsageError('expected a mapping with the key "members"');
+    if (!isJsonObject(document)) throw new UsageError('expected a mapping with the key "members"');
     const { members = [], superclusterCIDRs, ...unknown } = document;
     const [key] = Object.keys(unknown);
     if (key !== undefined) throw new UsageError(`unknown key "${key}": expected members or superclusterCIDRs`);
@@ -98,7 +99,7 @@ export function parseMembers(content: string, path: string): MembersFile {
 }
 
 function memberOf(value: unknown, index: number): FileMember {
-  if (!isMapping(value)) throw new UsageError(`members[${index}]: expected a mapping`);
+  if (!isJsonObject(value)) throw new UsageError(`members[${index}]: expected a mapping`);
   const withId = { id: value['context'], ...value };
   if (withId.id === undefined) throw new UsageError(`members[${index}]: expected an id, or a context`);
   try {
@@ -121,6 +122,3 @@ function checkValue(key: string, value: unknown, check: Check): void {
 
 /** The file as text. */
 export const printMembers = (file: MembersFile): string => dump(file, { lineWidth: 120 });
-
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

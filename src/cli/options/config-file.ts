@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { readFile } from 'node:fs/promises';
 import { loadAll } from 'js-yaml';
 import { fileErrorOf, messageOf } from '../../api/error-message.ts';
@@ -45,11 +46,11 @@ export function parseConfig(text: string, flags: readonly Flag[], sections: Sect
   const [document, ...others] = loadAll(text);
   if (others.length > 0) throw new UsageError('expected one YAML document, found several');
   if (document === undefined || document === null) return new Map();
-  if (!isMapping(document)) throw new UsageError('expected a mapping of flags to values');
+  if (!isJsonObject(document)) throw new UsageError('expected a mapping of flags to values');
   const settings = new Map<string, readonly string[]>();
   for (const [key, value] of Object.entries(document)) {
     if (value === null || value === undefined) checkKey(key, [...flags, ...sectionKeys(sections)]); // as if it were absent
-    else if (sections.has(key) && (isMapping(value) || !flags.some(({ name }) => name === key)))
+    else if (sections.has(key) && (isJsonObject(value) || !flags.some(({ name }) => name === key)))
       addSection(settings, key, { value, flags: sections.get(key) ?? [] });
     else settings.set(key, valuesOf(checkKey(key, [...flags, ...sectionKeys(sections)]), value));
   }
@@ -64,7 +65,8 @@ function addSection(
   section: string,
   { value, flags }: { readonly value: unknown; readonly flags: readonly Flag[] },
 ): void {
-  if (!isMapping(value)) throw new UsageError(`key "${section}": expected a mapping, found ${JSON.stringify(value)}`);
+  if (!isJsonObject(value))
+    throw new UsageError(`key "${section}": expected a mapping, found ${JSON.stringify(value)}`);
   try {
     for (const [key, each] of Object.entries(value)) {
       const flag = checkKey(key, flags);
@@ -86,7 +88,7 @@ function valuesOf(flag: Flag, value: unknown): readonly string[] {
     const items = value.map((item) => textOf(flag, item));
     return flag.repeatable ? items : [items.join(',')];
   }
-  if (isMapping(value)) {
+  if (isJsonObject(value)) {
     const pairs = Object.entries(value).map(([name, item]) => `${name}=${textOf(flag, item)}`);
     return [pairs.join(',')];
   }
@@ -104,6 +106,3 @@ function unknownKey(key: string, flags: readonly Flag[]): string {
   const close = closest(key, names);
   return `unknown key "${key}": ${close === undefined ? `expected one of ${names.join(', ')}` : `did you mean "${close}"?`}`;
 }
-
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

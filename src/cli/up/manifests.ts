@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../api/schema/json-object.ts';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
@@ -61,12 +62,12 @@ function refuseAliasBomb(value: unknown, depth: number, aliases: { charactersLef
 }
 
 function objectsIn(document: unknown, source: string): readonly Manifest[] {
-  if (!isRecord(document)) throw new UsageError(`${source}: expected an object, found ${JSON.stringify(document)}`);
+  if (!isJsonObject(document)) throw new UsageError(`${source}: expected an object, found ${JSON.stringify(document)}`);
   const { kind, items } = document;
   if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)) {
     return items.flatMap((item, index) => objectsIn(item, `${source}, item ${index + 1}`));
   }
-  const metadata = isRecord(document['metadata']) ? document['metadata'] : {};
+  const metadata = isJsonObject(document['metadata']) ? document['metadata'] : {};
   const namespace = metadata['namespace'];
   return [
     {
@@ -95,6 +96,3 @@ async function filesAt(path: string): Promise<readonly string[]> {
     throw new UsageError(`cannot read --apply ${path}: ${fileErrorOf(error)}`, { cause: error });
   }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,13 +1,12 @@
+import { ignoreNotFound } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
-import type { Name } from '../../client/client.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Key } from '../../client/key.ts';
+import type { Key, Name } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
-import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
 import { logRetry, runController } from '../../client/controller.ts';
 import type { Action } from './action.ts';
@@ -116,12 +115,7 @@ class GarbageCollector {
   }
 
   async #patch(target: Identity, body: object, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#context.client.patch(this.#kindOf(target), nameOf(target), { body, signal });
-    } catch (error) {
-      // The object no longer exists.
-      if (!hasStatusCode(error, 404)) throw error;
-    }
+    await ignoreNotFound(this.#context.client.patch(this.#kindOf(target), nameOf(target), { body, signal }));
   }
 
   /** Gets an owner from the server. */

@@ -1,7 +1,8 @@
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
-import type { Client, Name } from '../../client/client.ts';
-import { hasStatusCode } from '../../client/transport.ts';
+import { ignoreNotFound } from '../../api/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { nameOf } from '../../client/key.ts';
 import { cleanupFinalizer, hasFinalizer } from './needs.ts';
 import type { Wanted } from './status.ts';
 import { statusPatch } from './status.ts';
@@ -35,15 +36,5 @@ export class ServiceWrites {
     if (body === undefined) return;
     const options = { body, type: 'strategic', subresource: 'status', signal } as const;
     await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), options));
-  }
-}
-
-const nameOf = ({ metadata: { namespace, name = '' } }: Service): Name => ({ namespace, name });
-
-async function ignoreNotFound(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!hasStatusCode(error, 404)) throw error;
   }
 }

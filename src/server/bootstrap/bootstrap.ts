@@ -1,4 +1,4 @@
-import { isNotFound, isStatusError } from '../../api/errors.ts';
+import { ignoreNotFound, isStatusError } from '../../api/errors.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
@@ -33,9 +33,7 @@ async function removeOldSlices(context: ServerContext, objects: readonly Initial
   for (const { key } of resource.cache.range(prefix)) {
     const name = key.slice(resource.cache.scope('default').length);
     if (!/^kubernetes-\d$/.test(name) || kept.has(name)) continue;
-    await deleteObject(context, resource, { namespace: 'default', name }, {}).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await ignoreNotFound(deleteObject(context, resource, { namespace: 'default', name }, {}));
   }
 }
 

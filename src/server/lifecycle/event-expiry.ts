@@ -1,6 +1,6 @@
 import { eventKind } from '../../api/kinds/core/event/kind.ts';
 import type { ServerContext } from '../context.ts';
-import { isNotFound } from '../../api/errors.ts';
+import { ignoreNotFound } from '../../api/errors.ts';
 import type { Item } from '../cache/item.ts';
 import { deleteObject } from '../verbs/delete-object.ts';
 
@@ -12,9 +12,7 @@ export async function expireEvents(context: ServerContext): Promise<number> {
   const expired = cache.range(cache.prefix).filter((item) => lastOccurrence(item) < before);
   for (const { object } of expired) {
     const { namespace = '', name = '' } = object.metadata;
-    await deleteObject(context, resource, { namespace, name }, {}).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await ignoreNotFound(deleteObject(context, resource, { namespace, name }, {}));
   }
   return expired.length;
 }

@@ -1,4 +1,4 @@
-import { isNotFound } from '../../api/errors.ts';
+import { ignoreNotFound } from '../../api/errors.ts';
 import { namespaceFinalizer, namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -58,11 +58,7 @@ async function deleteItem(context: ServerContext, resource: Resource, namespace:
   const { name = '', deletionTimestamp } = item.object.metadata;
   // An object that cannot be decoded stays, and so does the namespace.
   if (deletionTimestamp !== undefined || item.problem !== undefined) return;
-  try {
-    await deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await ignoreNotFound(deleteObject(context, resource, { namespace, name }, { propagationPolicy: 'Background' }));
 }
 
 interface RemainingContent extends Remaining {

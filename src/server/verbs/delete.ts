@@ -1,4 +1,4 @@
-import { isNotFound } from '../../api/errors.ts';
+import { ignoreNotFound } from '../../api/errors.ts';
 import type { ObjectMeta } from '../../api/metadata.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
@@ -67,7 +67,7 @@ export async function removeCollection(
       found.slice(at, at + batch).map(async (item) => {
         const { namespace = '', name = '' } = item.object.metadata;
         const target = { namespace, name, user: request.user, warnings };
-        const result = await deleteObject(context, resource, target, deletion).catch(ignoreMissing);
+        const result = await ignoreNotFound(deleteObject(context, resource, target, deletion));
         return result === undefined ? [] : [item]; // the reply has the objects as they were listed
       }),
     );
@@ -79,9 +79,4 @@ export async function removeCollection(
     headers: presentedHeaders(presenter.contentType),
     list,
   };
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
 }

@@ -1,4 +1,5 @@
 // The public name of a merged service, as the multi-cluster controller passes it to the publisher.
+import { isJsonObject } from '../../schema/json-object.ts';
 import type { ExposedPort } from '../core/service/exposure.ts';
 
 /**
@@ -39,11 +40,8 @@ export function parsePublication(text: string): MergedPublication | undefined {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isPublication = (value: unknown): value is MergedPublication =>
-  isObject(value) &&
+  isJsonObject(value) &&
   typeof value['hostname'] === 'string' &&
   (value['ttl'] === undefined || typeof value['ttl'] === 'string') &&
   isListOf(value['clusters'], isClusterTargets);
@@ -58,4 +56,4 @@ const isExposedPort = ({ label, protocol, port }: Fields): boolean =>
   typeof label === 'string' && typeof protocol === 'string' && typeof port === 'number';
 
 const isListOf = (value: unknown, isElement: (value: Fields) => boolean): boolean =>
-  Array.isArray(value) && value.every((each) => isObject(each) && isElement(each));
+  Array.isArray(value) && value.every((each) => isJsonObject(each) && isElement(each));

@@ -1,4 +1,5 @@
 // Prices of an operator that replace list prices, for a contract, another region or a private cloud.
+import { isJsonObject } from '../../../api/schema/json-object.ts';
 import { messageOf } from '../../../api/error-message.ts';
 import type { Price, PriceBook, PriceModel } from './book.ts';
 
@@ -15,7 +16,7 @@ const numbers: Readonly<Record<PriceModel['type'], readonly string[]>> = {
 
 /** The price book with replaced current prices. Throws an error that names the invalid entry. */
 export function withCustomPrices(book: PriceBook, custom: unknown): PriceBook {
-  if (!isMapping(custom))
+  if (!isJsonObject(custom))
     throw new Error('expected a mapping such as aws/nlb: { type: usage, hourly: 0.02, asOf: 2026-11 }');
   const changed = Object.entries(custom).map(([name, entry]) => {
     const before = Object.hasOwn(book, name) ? book[name] : undefined;
@@ -31,7 +32,7 @@ export function withCustomPrices(book: PriceBook, custom: unknown): PriceBook {
 }
 
 function priceOf(entry: unknown, before: Price): Price {
-  if (!isMapping(entry)) throw new Error('expected a mapping with type, asOf and numbers');
+  if (!isJsonObject(entry)) throw new Error('expected a mapping with type, asOf and numbers');
   const { type, asOf, note, ...values } = entry;
   const wanted =
     typeof type === 'string' && Object.hasOwn(numbers, type) ? numbers[type as PriceModel['type']] : undefined; // checked with hasOwn
@@ -66,9 +67,6 @@ function modelOf(type: PriceModel['type'], values: Entry, { model }: Price): Pri
 }
 
 const isPrice = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0;
-
-const isMapping = (value: unknown): value is Entry =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const currentNames = (book: PriceBook): readonly string[] =>
   Object.entries(book).flatMap(([name, { today }]) => (today === undefined ? [] : name));

@@ -1,4 +1,5 @@
 // Endpoints, the record sets of the webhook protocol, and domain filters.
+import { isJsonObject } from '../../../api/schema/json-object.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import { parseName } from '../../../dnswire/name.ts';
 import { parseData, printData } from '../../../dnswire/text.ts';
@@ -36,13 +37,10 @@ export function readEndpoints(value: unknown): readonly Endpoint[] {
   });
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 function readEndpoint(value: unknown): Endpoint | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { dnsName, recordType, setIdentifier = '', recordTTL = 0 } = value;
   const [targets, labels, providerSpecific] = [
     value['targets'] ?? [],
@@ -51,10 +49,11 @@ function readEndpoint(value: unknown): Endpoint | undefined {
   ];
   if (!isText(dnsName) || !isText(recordType) || !isText(setIdentifier)) return undefined;
   if (typeof recordTTL !== 'number' || !Array.isArray(targets) || !targets.every(isText)) return undefined;
-  if (!isObject(labels) || !Object.values(labels).every(isText) || !Array.isArray(providerSpecific)) return undefined;
+  if (!isJsonObject(labels) || !Object.values(labels).every(isText) || !Array.isArray(providerSpecific))
+    return undefined;
   const settings: { readonly name: string; readonly value: string }[] = [];
   for (const each of providerSpecific as readonly unknown[]) {
-    if (!isObject(each)) return undefined;
+    if (!isJsonObject(each)) return undefined;
     const { name = '', value: text = '' } = each;
     if (!isText(name) || !isText(text)) return undefined;
     settings.push({ name, value: text });
@@ -111,7 +110,7 @@ export function endpointOf({ name, type, ttl, values }: RecordSet, properties: P
 /** Reads the domains that a provider manages. Its regular expressions are left to itself. Throws if it is malformed. */
 export function readDomainFilter(value: unknown): DomainFilter {
   const filter = value ?? {};
-  if (!isObject(filter)) throw new Error('expected a domain filter');
+  if (!isJsonObject(filter)) throw new Error('expected a domain filter');
   const list = (name: string): readonly string[] => {
     const domains = filter[name] ?? [];
     if (!Array.isArray(domains) || !domains.every(isText)) throw new Error(`expected a list of domains in ${name}`);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-import { isNotFound } from '../../../api/errors.ts';
+import { ignoreNotFound } from '../../../api/errors.ts';
 import { requirementsOf } from '../../../api/selectors/label-selector.ts';
 import type { ClusterRole } from '../../../api/kinds/rbac/clusterrole/kind.ts';
 import { clusterRoleKind } from '../../../api/kinds/rbac/clusterrole/kind.ts';
@@ -105,14 +105,13 @@ export class RoleAggregation {
     const rules = aggregatedRules(role, this.#roles.values());
     if (equalJson(rules, role.rules ?? [])) return;
     const { name = '' } = role.metadata;
-    await updateObject(
-      this.#context,
-      this.#resource,
-      serverRequest({ namespace: '', name, manager }),
-      // The role may have lost its aggregationRule meanwhile.
-      { revise: (old) => ((old as ClusterRole).aggregationRule === undefined ? old : { ...old, rules }) },
-    ).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    // The role may have lost its aggregationRule meanwhile.
+    const revise = (old: ClusterRole): ClusterRole => (old.aggregationRule === undefined ? old : { ...old, rules });
+    const request = serverRequest({ namespace: '', name, manager });
+    await ignoreNotFound(
+      updateObject(this.#context, this.#resource, request, {
+        revise: (old) => revise(old as ClusterRole), // only called with ClusterRoles
+      }),
+    );
   }
 }
