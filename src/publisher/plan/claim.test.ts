@@ -5,7 +5,8 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { MergedPublication } from '../../api/kinds/multicluster/publication.ts';
 import { printPublication, publicationAnnotation } from '../../api/kinds/multicluster/publication.ts';
 import type { Claim, Surroundings } from './claim.ts';
-import { claimOfImport, claimOfService } from './claim.ts';
+import { claimOfImport } from './import-claim.ts';
+import { claimOfService } from './service-claim.ts';
 import { lines, node, service, slice } from './testing/objects.ts';
 
 const nowhere: Surroundings = { slices: [], nodes: [], ttl: 60 };

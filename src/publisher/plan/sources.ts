@@ -6,7 +6,8 @@ import { publicationAnnotation } from '../../api/kinds/multicluster/publication.
 import type { ApiObject } from '../../api/metadata.ts';
 import { publicationOf } from './annotations.ts';
 import type { Claim, Surroundings } from './claim.ts';
-import { claimOfImport, claimOfService } from './claim.ts';
+import { claimOfImport } from './import-claim.ts';
+import { claimOfService } from './service-claim.ts';
 
 /** The objects with one namespace and name. */
 export interface Named {
