@@ -16,7 +16,7 @@ export interface ColumnOptions {
 export const column = <T extends ApiObject>(
   name: string,
   description: string,
-  cell: (object: T, now: number) => string | number | boolean,
+  cell: (object: T, now: number) => string | number | boolean | null,
   options: ColumnOptions = {},
 ): Column<T> => ({
   name,

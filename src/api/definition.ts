@@ -99,6 +99,7 @@ function schemaOf(schema: Schema): JsonSchema {
   if (schema.type === 'struct') return structSchemaOf(schema);
   if (schema.type === 'list') return listSchemaOf(schema);
   if (schema.type === 'string') return { type: 'string', ...(schema.enum ? { enum: schema.enum } : {}) };
+  if (schema.type === 'opaque') return schema.published('v3');
   if (schema.type !== 'map') return scalars[schema.type];
   return {
     type: 'object',

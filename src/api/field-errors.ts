@@ -49,6 +49,11 @@ export const invalidValue = (path: string, value: unknown, detail: string): Fiel
   body: withDetail(`Invalid value: ${printed(value)}`, detail),
 });
 
+export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
+  ...invalidValue(path, value, detail),
+  reason: 'FieldValueTypeInvalid',
+});
+
 /** One error for each message. */
 export const invalidAll = (path: string, value: unknown, messages: readonly string[]): FieldError[] =>
   messages.map((message) => invalidValue(path, value, message));

@@ -29,7 +29,7 @@ export interface Column<T extends ApiObject = ApiObject> {
   /** The same value as a JSONPath, for definitions of custom resources; undefined: there is none. */
   readonly path?: string;
   /** The text of the cell; `now` is in milliseconds, for ages. */
-  cell(object: T, now: number): string | number | boolean;
+  cell(object: T, now: number): string | number | boolean | null;
 }
 
 /** Reads one field as text. Declared as a method, so that a `Kind<Pod>` is also a `Kind`. */
@@ -64,6 +64,12 @@ export interface PartialWrite<T extends ApiObject = ApiObject> {
 /** Paths of fields. */
 export type FieldPaths = readonly (readonly string[])[];
 
+/** The paths of the desired and of the observed number of replicas. */
+export interface ScalePaths {
+  readonly desired: readonly string[];
+  readonly observed: readonly string[];
+}
+
 /** How objects of a kind are deleted, where that differs from removing them once they have no finalizers. */
 export interface DeletionStrategy<T extends ApiObject = ApiObject> {
   /** Names of objects that cannot be deleted. */
@@ -95,6 +101,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
+  /** The kind of lists; default: the kind with `List`. */
+  readonly listKind?: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
@@ -106,6 +114,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly hasStatus: boolean;
   /** Behaves as a custom resource: no strategic merge patch, no update without a resource version, kind in list items. */
   readonly custom: boolean;
+  /** Finalizers need no domain; so it is for custom resources. */
+  readonly plainFinalizers: boolean;
   readonly generation: GenerationRule;
   readonly createOnUpdate: boolean;
   readonly unconditionalUpdate: boolean;
@@ -116,8 +126,10 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly columns: readonly Column<T>[];
   /** Fields for field selectors besides metadata.name and metadata.namespace: path → value. */
   readonly selectableFields: Readonly<Record<string, FieldValue<T>>>;
-  /** The label selector of its Pods as text, of kinds with a `scale` subresource: theirs is `spec.replicas`. */
+  /** The label selector of its Pods as text, of kinds with a `scale` subresource. */
   readonly scaleSelector?: FieldValue<T>;
+  /** Where the replicas are that the `scale` subresource changes and shows; default: `spec` and `status.replicas`. */
+  readonly scalePaths?: ScalePaths;
   /** Endpoints below an object besides `status`. */
   readonly subresources: readonly Subresource[];
   /**
@@ -134,6 +146,11 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly quota?: QuotaEvaluator<T> | 'none';
   /** Objects are stored in another version. */
   readonly storage?: Conversion<T>;
+  /**
+   * Reads a stored object, which may be of another version and may not fit the schema any more. Only custom resources have
+   * it: their schemas change at run time.
+   */
+  readonly readStored?: (value: unknown) => T;
   /** A warning in every response for this kind. */
   readonly deprecation?: string;
   /** What does not happen to objects of a kind that no part of this project acts on; a warning on creation. */
@@ -190,6 +207,7 @@ export function defineKind<T extends ApiObject>(given: KindDefinition<T>): Kind<
     stored: true,
     hasStatus: false,
     custom: false,
+    plainFinalizers: given.custom === true,
     generation: 'none',
     createOnUpdate: false,
     unconditionalUpdate: true,

@@ -6,6 +6,8 @@ import { dnsLabelErrors, labelValueErrors, qualifiedNameErrors } from './names.t
 
 export interface MetadataRules {
   readonly namespaced: boolean;
+  /** Finalizers need no domain. */
+  readonly plainFinalizers?: boolean;
   /** Errors of a name, or of the prefix of a generated name. */
   nameErrors(name: string, isPrefix: boolean): readonly string[];
 }
@@ -26,12 +28,16 @@ export function validateMetadataCreate(meta: ObjectMeta, rules: MetadataRules): 
   if ((meta.generation ?? 0) < 0) {
     errors.push(invalidValue('metadata.generation', meta.generation, 'must be greater than or equal to 0'));
   }
-  checkContent(errors, meta);
+  checkContent(errors, meta, { plainFinalizers: rules.plainFinalizers });
   return errors;
 }
 
 /** Errors in the metadata of a changed object. The caller checks the resource version. */
-export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): FieldError[] {
+export function validateMetadataUpdate(
+  next: ObjectMeta,
+  old: ObjectMeta,
+  rules: Pick<MetadataRules, 'plainFinalizers'> = {},
+): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) checkNoNewFinalizers(errors, next.finalizers ?? [], old.finalizers ?? []);
   if ((next.generation ?? 0) < (old.generation ?? 0)) {
@@ -43,7 +49,7 @@ export function validateMetadataUpdate(next: ObjectMeta, old: ObjectMeta): Field
     const value = next[field] ?? (field.startsWith('deletion') || field === 'creationTimestamp' ? null : '');
     errors.push(invalidValue(`metadata.${field}`, value, 'field is immutable'));
   }
-  checkContent(errors, next, old.managedFields?.length);
+  checkContent(errors, next, { known: old.managedFields?.length, ...rules });
   return errors;
 }
 
@@ -77,11 +83,18 @@ function checkNamespace(errors: FieldError[], namespace: string, namespaced: boo
 const maxManagers = 100;
 
 /** `known` is the number of managers that the object had before. */
-function checkContent(errors: FieldError[], meta: ObjectMeta, known = 0): void {
+function checkContent(
+  errors: FieldError[],
+  meta: ObjectMeta,
+  {
+    known = 0,
+    plainFinalizers = false,
+  }: { readonly known?: number | undefined; readonly plainFinalizers?: boolean | undefined },
+): void {
   checkLabels(errors, 'metadata.labels', meta.labels);
   errors.push(...validateAnnotations('metadata.annotations', meta.annotations));
   if (meta.ownerReferences !== undefined) checkOwners(errors, meta.ownerReferences);
-  if (meta.finalizers !== undefined) checkFinalizers(errors, meta.finalizers);
+  if (meta.finalizers !== undefined) checkFinalizers(errors, meta.finalizers, plainFinalizers);
   if ((meta.managedFields?.length ?? 0) > Math.max(maxManagers, known)) {
     errors.push(tooMany('metadata.managedFields', meta.managedFields?.length ?? 0, maxManagers));
   }
@@ -158,12 +171,13 @@ const inGoOrder = ({ apiVersion, kind, name, uid, controller, blockOwnerDeletion
 
 const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
-function checkFinalizers(errors: FieldError[], finalizers: readonly string[]): void {
+function checkFinalizers(errors: FieldError[], finalizers: readonly string[], isPlainAllowed: boolean): void {
   const path = 'metadata.finalizers';
   for (const finalizer of finalizers) errors.push(...invalidAll(path, finalizer, qualifiedNameErrors(finalizer)));
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalidValue(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   }
+  if (isPlainAllowed) return;
   finalizers.forEach((finalizer, index) => {
     if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) return;
     const detail = 'name is neither a standard finalizer name nor is it fully qualified';

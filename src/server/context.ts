@@ -13,6 +13,7 @@ import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { TimeSlicer } from './limits/time-slicer.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
 import type { Quotas } from './quota/quotas.ts';
+import type { ServedResources } from './served-resources.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
 import type { BodyDecoder } from './verbs/body-decoder.ts';
 
@@ -22,6 +23,8 @@ export interface ServerContext {
   /** Whether an unchanged entry must be written again, because it is not encrypted with the current key. */
   readonly isStale: (entry: Entry) => boolean;
   readonly watchCache: WatchCache;
+  /** All served kinds. */
+  readonly resources: ServedResources;
   readonly allocator: ServiceAllocator;
   readonly access: Authorizer;
   readonly identity: Identity;

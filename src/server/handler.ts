@@ -1,6 +1,5 @@
 import { messageOf } from '../api/error-message.ts';
 import { failure, internalError, isStatusError } from '../api/errors.ts';
-import type { Kind } from '../api/kind.ts';
 import { impersonate } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
 import type { Auditor } from './audit/auditor.ts';
@@ -19,7 +18,7 @@ import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
 import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply, warningHeaders } from './reply.ts';
 import type { RequestInfo } from './request.ts';
 import { parseRequest } from './request.ts';
-import type { Resource } from './resource.ts';
+import type { ServedResource } from './served-resources.ts';
 import { answerReview } from './reviews/answer.ts';
 import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -30,7 +29,6 @@ export interface HandlerOptions {
   /** The name of the cluster, and its store with values as they are stored. */
   readonly cluster: string;
   readonly rawStore: Store;
-  readonly kinds: readonly Kind[];
   readonly documents: DocumentOptions;
   readonly checks: readonly HealthCheck[];
   readonly metrics: ServerMetrics;
@@ -39,26 +37,12 @@ export interface HandlerOptions {
   readonly audit: Auditor | undefined;
 }
 
-/** A resource with its cache, or a kind whose objects are not stored. */
-type ServedResource = Resource | { readonly kind: Kind; readonly cache: undefined };
-
 /** Handles requests, from the HTTPS listener and from parts in the same process. */
 export class Handler {
   readonly #options: HandlerOptions;
-  /** group/version/plural → the served resource */
-  readonly #kinds: ReadonlyMap<string, ServedResource>;
-  readonly #groups: ReadonlySet<string>;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
-    this.#groups = new Set(options.kinds.map(({ group }) => group));
-    const { watchCache } = options.context;
-    this.#kinds = new Map(
-      options.kinds.map((kind) => [
-        `${kind.group}/${kind.version}/${kind.plural}`,
-        { kind, cache: kind.stored ? watchCache.of(kind) : undefined },
-      ]),
-    );
   }
 
   /** Handles a request; never rejects, since failures are replies. */
@@ -67,7 +51,7 @@ export class Handler {
     const info = parseRequest(sent.method, sent.url);
     const audited = audit?.start(sent, info);
     const request = audited?.request ?? sent;
-    const resource = info.isResource ? this.#kinds.get(`${info.group}/${info.version}/${info.resource}`) : undefined;
+    const resource = info.isResource ? context.resources.at(info.group, info.version, info.resource) : undefined;
     const recorded = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const effective = this.#impersonate(request);
@@ -176,6 +160,7 @@ export class Handler {
     if (resource === undefined || support === 'not found') return this.#notFound(info.path);
     if (support === 'not allowed') return methodNotAllowed();
     const { context } = this.#options;
+    if (info.verb === 'create' && context.resources.isTerminating(resource.kind)) throw terminating();
     if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
     return dispatchVerb(context, resource, info, { request, warnings });
   }
@@ -198,7 +183,7 @@ export class Handler {
   #notFound(path: string): Reply {
     const [, root, group = ''] = path.split('/');
     if (root === 'api') return resourceNotFound();
-    return root === 'apis' && this.#groups.has(group) ? resourceNotFound() : pathNotFound();
+    return root === 'apis' && this.#options.context.resources.hasGroup(group) ? resourceNotFound() : pathNotFound();
   }
 
   #failureReply(error: unknown, request: ApiRequest): Reply {
@@ -220,6 +205,15 @@ export class Handler {
     return statusReply(internalError(messageOf(error)).status);
   }
 }
+
+/** The error for a new object of a custom resource whose definition is being deleted. */
+const terminating = (): Error =>
+  failure({
+    code: 405,
+    reason: 'MethodNotAllowed',
+    message: 'create not allowed while custom resource definition is terminating',
+    details: {},
+  });
 
 /** IDs of clients are truncated to this length, as in Kubernetes. */
 const maxAuditIdLength = 64;

@@ -33,6 +33,7 @@ import { WatchCache } from './cache/watch-cache.ts';
 import type { ServerContext } from './context.ts';
 import { Handler } from './handler.ts';
 import type { HealthCheck } from './nonresource/health.ts';
+import { customKindsOf, definitionsIn } from './custom/definitions.ts';
 import { EncryptedStore } from './encryption/encrypted-store.ts';
 import type { Encryption } from './encryption/encryption.ts';
 import { unreadableMessage } from './encryption/encryption.ts';
@@ -51,6 +52,8 @@ import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
 import { Quotas } from './quota/quotas.ts';
 import type { ApiRequest, Reply } from './reply.ts';
+import type { CustomKinds } from './served-resources.ts';
+import { ServedResources } from './served-resources.ts';
 import { BodyDecoder } from './verbs/body-decoder.ts';
 
 export interface ServerOptions {
@@ -128,7 +131,13 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     await auditLog?.[Symbol.asyncDispose]();
     throw error;
   });
-  const documents = { kinds, address: '', version: options.version };
+  const documents = {
+    get kinds() {
+      return context.resources.kinds;
+    },
+    address: '',
+    version: options.version,
+  };
   const checks: readonly HealthCheck[] = [
     { name: 'ping', readyOnly: false, problem: () => undefined },
     { name: 'log', readyOnly: false, problem: () => undefined },
@@ -154,7 +163,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     additional: options.additionalMetrics,
   });
   const { name: cluster, store: rawStore } = options;
-  const handler = new Handler({ context, cluster, rawStore, kinds, documents, metrics, checks, limits, audit });
+  const handler = new Handler({ context, cluster, rawStore, documents, metrics, checks, limits, audit });
   let loops: Loops | undefined;
   /** Removes this server from the endpoints of `kubernetes`. */
   let leave = (): Promise<void> => Promise.resolve();
@@ -303,11 +312,19 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const clock = (): number => Date.now();
   const random = (): number => Math.random();
   const { keyDirectory, issuer = defaultIssuer } = options.accountTokens ?? {};
+  const custom = new Map<string, CustomKinds>();
   const [watchCache, allocator, keys] = await Promise.all([
     WatchCache.open({
       ...options.cache,
       store,
       kinds,
+      customKinds(loaded) {
+        for (const crd of definitionsIn(loaded)) {
+          const found = customKindsOf(crd, kinds);
+          if (found !== undefined) custom.set(crd.metadata.name ?? '', found);
+        }
+        return [...custom.values()].flatMap(({ all }) => all);
+      },
       clock,
       onLost(error) {
         log.error({ err: error }, 'watch of the store ended: reads are stale and writes fail; restart the server');
@@ -319,12 +336,15 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   ]);
   const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
   const activeFlows = new ActiveFlows();
+  const resources = new ServedResources(kinds, watchCache);
+  for (const [name, found] of custom) resources.set(name, found);
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
     watchCache,
+    resources,
     allocator,
     access: new Authorizer(watchCache),
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, watchCache, clock, uid: randomUUID }),

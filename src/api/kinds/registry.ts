@@ -10,6 +10,7 @@ import { daemonSetKind } from './apps/daemonset/kind.ts';
 import { deploymentKind } from './apps/deployment/kind.ts';
 import { replicaSetKind } from './apps/replicaset/kind.ts';
 import { statefulSetKind } from './apps/statefulset/kind.ts';
+import { customResourceDefinitionKind } from './apiextensions/customresourcedefinition/kind.ts';
 import { selfSubjectReviewKind } from './authentication/selfsubjectreview/kind.ts';
 import { tokenReviewKind } from './authentication/tokenreview/kind.ts';
 import { localSubjectAccessReviewKind } from './authorization/localsubjectaccessreview/kind.ts';
@@ -98,6 +99,7 @@ export const kinds: readonly Kind[] = [
   roleKind,
   storageClassKind,
   validatingWebhookConfigurationKind,
+  customResourceDefinitionKind,
   priorityClassKind,
   leaseKind,
   runtimeClassKind,

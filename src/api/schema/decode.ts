@@ -6,7 +6,7 @@ import { isEmptyObject, isJsonObject, setField } from './json-object.ts';
 import { Mismatch, wrongType, goTypeOf } from './mismatch.ts';
 import { DecodeError, findTypeError, findUnknown } from './problems.ts';
 import { readString, scalarReaders, scalarZeros } from './scalars.ts';
-import type { Field, ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
+import type { Field, ListSchema, MapSchema, OpaqueSchema, Schema, StructSchema } from './schema.ts';
 
 export { DecodeError };
 
@@ -65,6 +65,7 @@ function newReader(schema: Schema): Reader {
   if (schema.type === 'struct') return structReader(schema);
   if (schema.type === 'list') return listReader(schema);
   if (schema.type === 'map') return mapReader(schema);
+  if (schema.type === 'opaque') return opaqueReader(schema);
   if (schema.type === 'string') return { read: readString, zero: () => '', isZero: (value) => value === '' };
   const nothing = scalarZeros[schema.type];
   const read = scalarReaders[schema.type];
@@ -73,10 +74,19 @@ function newReader(schema: Schema): Reader {
   return { read, zero: () => nothing, isZero: (value) => value === nothing || value === '' };
 }
 
+const opaqueReader = (schema: OpaqueSchema): Reader => ({
+  read: (value, progress) => schema.read(value, () => (progress.dropped = true)),
+  zero: () => null,
+  isZero: () => false,
+});
+
 interface FieldReader {
   readonly name: string;
   readonly isOptional: boolean;
   readonly isAlways: boolean;
+  readonly isNullable: boolean;
+  /** Custom resources can declare names that every object inherits, such as `constructor`. */
+  readonly isInherited: boolean;
   readonly reader: Reader;
 }
 
@@ -84,6 +94,8 @@ const fieldReader = ([name, field]: [string, Field]): FieldReader => ({
   name,
   isOptional: field.presence === 'optional',
   isAlways: field.presence === 'always',
+  isNullable: field.schema.type === 'opaque' && field.schema.isNullable,
+  isInherited: name in Object.prototype,
   reader: readerOf(field.schema),
 });
 
@@ -95,17 +107,17 @@ function structReader(schema: StructSchema): Reader {
     if (!isJsonObject(value)) throw wrongType(value, goTypeOf(schema));
     const result: JsonObject = {};
     let known = 0;
-    for (const { name, isOptional, isAlways, reader } of fields ?? fieldsOf()) {
-      const given = value[name];
-      if (given === undefined || given === null) {
+    for (const { name, isInherited, isOptional, isAlways, isNullable, reader } of fields ?? fieldsOf()) {
+      const given = isInherited && !Object.hasOwn(value, name) ? undefined : value[name];
+      if (given === undefined || (given === null && !isNullable)) {
         if (given === null) known++;
         if (isAlways) result[name] = reader.zero();
         continue;
       }
       known++;
       const read = reader.read(given, progress);
-      if (read === null ? !isAlways : isOptional && reader.isZero(read)) continue;
-      result[name] = read;
+      if (read === null ? !isAlways && !isNullable : isOptional && reader.isZero(read)) continue;
+      setField(result, name, read);
     }
     let sent = 0;
     for (const _ in value) sent++;

@@ -1,4 +1,4 @@
-import type { Field, FieldMap, ListSchema, MapSchema, ScalarSchema, StringSchema } from './schema.ts';
+import type { Field, FieldMap, ListSchema, MapSchema, OpaqueSchema, ScalarSchema, StringSchema } from './schema.ts';
 
 /** The TypeScript type of decoded values of a schema. All fields are read-only: copy an object to change it. */
 export type Infer<S> = S extends { readonly type: 'struct'; readonly fields: infer Fields extends FieldMap }
@@ -11,7 +11,9 @@ export type Infer<S> = S extends { readonly type: 'struct'; readonly fields: inf
         ? Word
         : S extends ScalarSchema<infer Type>
           ? ScalarTypes[Type]
-          : never;
+          : S extends OpaqueSchema<infer Value>
+            ? Value
+            : never;
 
 interface ScalarTypes {
   boolean: boolean;

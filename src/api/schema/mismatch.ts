@@ -49,6 +49,7 @@ export function goTypeOf(schema: Schema): string {
   if (schema.type === 'struct') return schema.name.split('.').slice(-2).join('.');
   if (schema.type === 'list') return `[]${goTypeOf(schema.items)}`;
   if (schema.type === 'map') return `map[string]${goTypeOf(schema.values)}`;
+  if (schema.type === 'opaque') return schema.goType;
   return goScalars[schema.type];
 }
 

@@ -45,6 +45,8 @@ function walk(schema: Schema, value: unknown, place: Place): void {
   if (schema.type === 'struct') return walkStruct(schema, value, place);
   if (schema.type === 'list') return walkList(schema, value, place);
   if (schema.type === 'map') return walkMap(schema, value, place);
+  if (schema.type === 'opaque')
+    return readLeaf((given) => schema.read(given, (path) => noteBelow(path, place)), value, place);
   readLeaf(schema.type === 'string' ? readString : scalarReaders[schema.type], value, place);
 }
 
@@ -73,6 +75,11 @@ function walkStruct(schema: StructSchema, value: unknown, place: Place): void {
       place.unknown.push(unknownField(path));
     }
   }
+}
+
+function noteBelow(steps: readonly (string | number)[], { path, unknown }: Place): void {
+  if (unknown.length >= maxProblems) return;
+  unknown.push(unknownField(steps.reduce<Path>((parent, step) => ({ parent, step }), path)));
 }
 
 function readLeaf(read: (value: unknown) => unknown, value: unknown, place: Place): void {

@@ -5,8 +5,9 @@ import type { Decoded } from './decode.ts';
 import { decode, DecodeError } from './decode.ts';
 import type { JsonObject } from './json-object.ts';
 import { isJsonObject, setField } from './json-object.ts';
+import type { LeafSchema } from './protobuf-scalars.ts';
 import { readLeaf, wireTypeOf, writeLeaf } from './protobuf-scalars.ts';
-import type { MapSchema, Schema, StructSchema } from './schema.ts';
+import type { MapSchema, OpaqueSchema, Schema, StructSchema, WireForm } from './schema.ts';
 
 export { ProtobufError };
 
@@ -102,8 +103,11 @@ function readField({ name, schema }: FieldSlot, reader: WireReader, tag: number,
   return entries;
 }
 
-const wireTypeOfValue = (schema: Schema): number =>
-  schema.type === 'struct' || schema.type === 'map' || schema.type === 'list' ? wireTypes.bytes : wireTypeOf(schema);
+const wireTypeOfValue = (schema: Schema): number => (isMessage(schema) ? wireTypes.bytes : wireTypeOf(schema));
+
+/** Whether values are messages, as opposed to leaves. */
+const isMessage = (schema: Schema): schema is Exclude<Schema, LeafSchema> =>
+  schema.type === 'struct' || schema.type === 'map' || schema.type === 'list' || schema.type === 'opaque';
 
 /** Reads one item, or all items of a packed field of numbers. */
 function readItems(
@@ -133,7 +137,13 @@ function readValue(schema: Schema, reader: WireReader, { previous, depth }: Cont
     return target;
   }
   if (schema.type === 'list' || schema.type === 'map') return readNested(schema, reader.message(), depth + 1);
+  if (schema.type === 'opaque') return wireOf(schema).read(reader.message());
   return readLeaf(schema, reader);
+}
+
+function wireOf({ wire, goType }: OpaqueSchema): WireForm {
+  if (wire === undefined) throw new Error(`bug: ${goType} has no protobuf encoding`);
+  return wire;
 }
 
 /** Reads a list or map inside a map or list: a message with the items in field 1, such as ExtraValue. */
@@ -189,13 +199,14 @@ function writeField(writer: WireWriter, number: number, schema: Schema, value: u
 }
 
 function writeValue(writer: WireWriter, number: number, schema: Schema, value: unknown): void {
-  if (schema.type !== 'struct' && schema.type !== 'list' && schema.type !== 'map') {
+  if (!isMessage(schema)) {
     if (value === null) writer.header(number, 0); // the zero time
     else writeLeaf(writer, number, schema, value);
     return;
   }
   const start = writer.begin(number);
   if (schema.type === 'struct') writeMessage(tableOf(schema), writer, value as JsonObject);
+  else if (schema.type === 'opaque') wireOf(schema).write(writer, value);
   else writeField(writer, 1, schema, value);
   writer.end(start);
 }

@@ -1,6 +1,8 @@
 // The schema language: the fields of a kind are declared once with these constructors, and everything else derives from it:
 // TypeScript types (infer.ts), decoding and strict checks (decode.ts), OpenAPI, protobuf, tables, patches and apply.
 
+import type { WireReader, WireWriter } from './wire.ts';
+
 /** A leaf: a JSON scalar, or a value that patches and apply treat as one (`json` is any value, kept as sent). */
 export interface ScalarSchema<Type extends ScalarType = ScalarType> {
   readonly type: Type;
@@ -54,9 +56,37 @@ export interface StructSchema<Fields extends FieldMap = FieldMap> {
   readonly retainKeys: boolean;
   /** Strategic merge patch replaces the struct instead of merging it. */
   readonly isReplaced?: true;
+  /** Further keys of its OpenAPI definition. */
+  readonly published?: OpaqueSchema['published'];
 }
 
-export type Schema = ScalarSchema | StringSchema | ListSchema | MapSchema | StructSchema;
+/** A value that the language cannot describe: it reads and publishes itself. */
+export interface OpaqueSchema<Value = unknown> {
+  readonly type: 'opaque';
+  /** The type as Go's errors print it. */
+  readonly goType: string;
+  /** Null is a value of its own, and not the absence of one. */
+  readonly isNullable: boolean;
+  /**
+   * Returns the value without undeclared fields, which are reported to `dropped` by their path below the value. Throws a
+   * `Mismatch` for a wrong type.
+   */
+  read(value: unknown, dropped: (path: readonly (string | number)[]) => void): Value;
+  /** The granularity of server-side apply. */
+  readonly merged: Schema;
+  /** The schema in OpenAPI documents. */
+  published(dialect: 'v2' | 'v3'): Readonly<Record<string, unknown>>;
+  /** The protobuf encoding; absent for custom resources, which have none. */
+  readonly wire?: WireForm;
+}
+
+/** The protobuf message of an opaque value. */
+export interface WireForm {
+  read(reader: WireReader): unknown;
+  write(writer: WireWriter, value: unknown): void;
+}
+
+export type Schema = ScalarSchema | StringSchema | ListSchema | MapSchema | StructSchema | OpaqueSchema;
 export type FieldMap = Readonly<Record<string, Field>>;
 
 /**

@@ -1,5 +1,6 @@
 // The plugins for objects of one kind. Others concern all kinds: namespace.ts, webhooks/ and quota/.
 import type { Kind } from '../../api/kind.ts';
+import { customResourceDefinitionKind } from '../../api/kinds/apiextensions/customresourcedefinition/kind.ts';
 import { certificateSigningRequestKind } from '../../api/kinds/certificates/certificatesigningrequest/kind.ts';
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistentvolumeclaim/kind.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
@@ -12,6 +13,7 @@ import type { Resource } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';
 import { admitCertificate } from './certificates.ts';
 import { withDefaultIngressClass, withDefaultStorageClass } from './default-classes.ts';
+import { admitDefinition } from './definitions.ts';
 import { denyExternalIps } from './external-ips.ts';
 import { checkLimits } from './limit-ranger.ts';
 import { completePod } from './pods.ts';
@@ -41,6 +43,7 @@ const validating = new Map<Kind, Validate>([
   [serviceKind, denyExternalIps],
   [certificateSigningRequestKind, admitCertificate],
   [priorityClassKind, denySecondDefault],
+  [customResourceDefinitionKind, admitDefinition],
 ]);
 
 /** Returns the object with what the plugins of its kind set. */

@@ -6,7 +6,7 @@ import type { CertificateSigningRequest } from '../../api/kinds/certificates/cer
 import type { ApiObject } from '../../api/metadata.ts';
 import { mastersGroup } from '../access/authorize.ts';
 import type { ServerContext } from '../context.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';

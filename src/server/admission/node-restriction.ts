@@ -19,7 +19,7 @@ import type { User } from '../../api/user.ts';
 import { nodeNameOf } from '../access/node/identity.ts';
 import { mirrorAnnotation } from '../access/node/node-pods.ts';
 import type { ServerContext } from '../context.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import { forbiddenLabels } from './node-labels.ts';
 
 /** A write of a user. */

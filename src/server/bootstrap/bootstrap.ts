@@ -6,7 +6,7 @@ import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { ServerContext } from '../context.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import type { Resource } from '../resource.ts';
 import { createObject } from '../verbs/create.ts';
 import { deleteObject } from '../verbs/delete-object.ts';

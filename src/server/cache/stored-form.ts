@@ -14,6 +14,9 @@ import { serialise } from './layout.ts';
  * another order and version. Throws an error with the reason if the value is not an object of the kind.
  */
 export function storedForm(kind: Kind, layout: Layout, value: string): string {
+  if (kind.readStored !== undefined && !isEncrypted(value)) {
+    return serialise(layout, kind.readStored(JSON.parse(bytesOfValue(value).toString())));
+  }
   if (value.startsWith(layout.head) && value.endsWith('}')) return value;
   if (isEncrypted(value)) throw new Error(readsEncrypted);
   const bytes = bytesOfValue(value);

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { messageOf } from '../../api/error-message.ts';
 import type { Kind } from '../../api/kind.ts';
-import { setTimeout } from '../../machine/timers.ts';
+import { setTimeout, yieldToEventLoop } from '../../machine/timers.ts';
 import { CompactedError } from '../../store/errors.ts';
-import type { Change, Store, WatchObserver } from '../../store/store.ts';
+import type { Change, Entry, Store, WatchObserver } from '../../store/store.ts';
 import type { HistoryLimits } from './history.ts';
-import { forRegistryKey, registryRoot } from './layout.ts';
+import { forRegistryKey, registryPrefix, registryRoot } from './layout.ts';
 import { ResourceCache } from './resource-cache.ts';
 
 /** Ten minutes of history, or less where that is too large. */
@@ -30,6 +30,8 @@ export interface WatchCacheOptions extends CacheTuning {
   /** The kinds that are served. A view shares the cache of the kind that stores it. */
   readonly kinds: readonly Kind[];
   readonly clock: () => number;
+  /** The kinds that stored objects define, once the caches of `kinds` are loaded. */
+  readonly customKinds?: (watchCache: WatchCache) => readonly Kind[];
   /** Called when the watch of the store ended: the cache receives no further changes. */
   readonly onLost: (error: Error) => void;
 }
@@ -40,8 +42,12 @@ export interface WatchCacheOptions extends CacheTuning {
  */
 export class WatchCache {
   /** prefix → the cache of the keys under it */
-  readonly #byPrefix: ReadonlyMap<string, ResourceCache>;
-  readonly #byKind: ReadonlyMap<Kind, ResourceCache>;
+  readonly #byPrefix = new Map<string, ResourceCache>();
+  readonly #byKind = new Map<Kind, ResourceCache>();
+  /** prefix → a cache that is being loaded, and the changes since */
+  readonly #loading = new Map<string, Loading>();
+  /** How often everything was loaded again. */
+  #restarts = 0;
   readonly #options: WatchCacheOptions;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
@@ -49,13 +55,21 @@ export class WatchCache {
   #restarting: Promise<void> | undefined;
 
   private constructor(options: WatchCacheOptions, floor: number) {
-    const { limits = defaultLimits, kinds } = options;
-    const caches = kinds
-      .filter((kind) => kind.stored && kind.storage === undefined)
-      .map((kind) => new ResourceCache(kind, floor, limits));
     this.#options = options;
-    this.#byPrefix = new Map(caches.map((cache) => [cache.prefix, cache]));
-    this.#byKind = new Map(caches.map((cache) => [cache.kind, cache]));
+    for (const kind of options.kinds) this.#open(kind, floor);
+  }
+
+  /** Adds an empty cache for a kind that stores its objects. */
+  #open(kind: Kind, floor: number): ResourceCache | undefined {
+    if (!kind.stored || kind.storage !== undefined) return undefined;
+    const cache = new ResourceCache(kind, floor, this.#options.limits ?? defaultLimits);
+    this.#install(cache);
+    return cache;
+  }
+
+  #install(cache: ResourceCache): void {
+    this.#byPrefix.set(cache.prefix, cache);
+    this.#byKind.set(cache.kind, cache);
   }
 
   /** Loads the state and the history that the store still has, and watches the store from there. */
@@ -63,7 +77,14 @@ export class WatchCache {
     const from = options.store.compacted;
     const watchCache = new WatchCache(options, from);
     const { entries, revision } = await options.store.range(registryRoot);
-    for (const entry of entries) watchCache.#cacheOf(entry.key)?.load(entry);
+    const rest: Entry[] = [];
+    for (const entry of entries) {
+      const cache = watchCache.#cacheOf(entry.key);
+      if (cache === undefined) rest.push(entry);
+      else cache.load(entry);
+    }
+    for (const kind of options.customKinds?.(watchCache) ?? []) watchCache.#open(kind, from);
+    for (const entry of rest) watchCache.#cacheOf(entry.key)?.load(entry);
     watchCache.#revision = revision;
     await watchCache.#follow(from, revision);
     return watchCache;
@@ -95,6 +116,7 @@ export class WatchCache {
       try {
         const { entries, revision } = await store.range(registryRoot);
         const byCache = Map.groupBy(entries, ({ key }) => this.#cacheOf(key));
+        this.#restarts++;
         this.#revision = revision; // may be lower than before, when the store was restored from a backup
         for (const cache of this.caches) cache.replace(byCache.get(cache) ?? [], revision, clock());
         await this.#follow(revision, revision);
@@ -122,6 +144,56 @@ export class WatchCache {
 
   get caches(): Iterable<ResourceCache> {
     return this.#byPrefix.values();
+  }
+
+  /** Whether the kind has a cache; a view has that of the kind that stores it. */
+  has(kind: Kind): boolean {
+    return this.#byKind.has(kind.storage?.kind ?? kind);
+  }
+
+  /**
+   * Adds a kind that stores its objects; resolves once they are loaded. The cache of an earlier kind with the same keys
+   * serves until then, and its watches end.
+   */
+  async add(kind: Kind): Promise<void> {
+    const { store, limits = defaultLimits, clock } = this.#options;
+    const prefix = registryPrefix(kind);
+    for (;;) {
+      const loading: Loading = { changes: [] };
+      this.#loading.set(prefix, loading);
+      const restarts = this.#restarts;
+      try {
+        const { entries, revision } = await store.range(prefix);
+        const cache = new ResourceCache(kind, revision, limits);
+        await loadInSlices(cache, entries);
+        if (!(await this.waitForRevision(revision))) throw new Error('the watch of the store is behind');
+        if (this.#loading.get(prefix) !== loading) return; // removed, or replaced by a newer kind
+        if (restarts !== this.#restarts) continue;
+        for (const change of loading.changes) if (change.revision > revision) cache.apply(change, clock());
+        this.#loading.delete(prefix);
+        this.#remove(prefix);
+        this.#install(cache);
+        return;
+      } catch (error) {
+        if (this.#loading.get(prefix) === loading) this.#loading.delete(prefix);
+        throw error;
+      }
+    }
+  }
+
+  /** Removes a kind; its watches end. */
+  remove(kind: Kind): void {
+    const prefix = registryPrefix(kind);
+    this.#loading.delete(prefix);
+    if (this.#byKind.has(kind)) this.#remove(prefix);
+  }
+
+  #remove(prefix: string): void {
+    const cache = this.#byPrefix.get(prefix);
+    if (cache === undefined) return;
+    this.#byPrefix.delete(prefix);
+    this.#byKind.delete(cache.kind);
+    for (const watcher of cache.watchers) watcher.end?.();
   }
 
   /** The cache of a kind; for a view, that of the kind that stores it. */
@@ -164,6 +236,7 @@ export class WatchCache {
   #take(changes: readonly Change[], reached: number, loaded: number): void {
     const time = this.#options.clock();
     for (const change of changes) {
+      forRegistryKey(this.#loading, change.key)?.changes.push(change);
       const cache = this.#cacheOf(change.key);
       if (change.revision <= loaded) cache?.backfill(change, time);
       else cache?.apply(change, time);
@@ -175,5 +248,21 @@ export class WatchCache {
 
   #cacheOf(key: string): ResourceCache | undefined {
     return forRegistryKey(this.#byPrefix, key);
+  }
+}
+
+/** A kind that is being loaded. */
+interface Loading {
+  /** The changes since the read of the store began. */
+  readonly changes: Change[];
+}
+
+/** Objects that are loaded before other requests run. */
+const sliceEntries = 500;
+
+async function loadInSlices(cache: ResourceCache, entries: readonly Entry[]): Promise<void> {
+  for (const [index, entry] of entries.entries()) {
+    if (index % sliceEntries === sliceEntries - 1) await yieldToEventLoop();
+    cache.load(entry);
   }
 }

@@ -2,6 +2,7 @@ import { runCompactor } from '../../store/compactor.ts';
 import { repairClaims } from '../allocate/repair-claims.ts';
 import { RoleAggregation } from '../access/rbac/aggregation.ts';
 import type { ServerContext } from '../context.ts';
+import { Definitions } from '../custom/definitions.ts';
 import { expireEvents } from './event-expiry.ts';
 import { NamespaceLifecycle } from './namespaces.ts';
 import { PodReaper } from './pod-reaper.ts';
@@ -22,7 +23,7 @@ export interface Loops extends AsyncDisposable {
 }
 
 /**
- * Starts the loops: namespaces, roles, terminated Pods, expired Events, bookmarks, compaction, and initial objects, which
+ * Starts the loops: namespaces, definitions of custom resources, roles, terminated Pods, expired Events, bookmarks, compaction, and initial objects, which
  * `restore` creates again.
  */
 export async function startLoops(
@@ -54,6 +55,10 @@ export async function startLoops(
   stack.defer(() => aggregation.close());
   await aggregation.start();
   context.quotas.start();
+  const definitions = new Definitions(context);
+  stack.defer(() => definitions.close());
+  definitions.start();
+  await definitions.settled();
   const namespaces = new NamespaceLifecycle(context, ca);
   stack.defer(() => namespaces.close());
   namespaces.start();

@@ -125,7 +125,7 @@ export function metadataPresenter(version: string): Presenter<string> {
 
 const partialKind = (version: string): KindName => ({ kind: 'PartialObjectMetadata', group: 'meta.k8s.io', version });
 
-type KindName = Pick<Kind, 'kind' | 'group' | 'version'>;
+type KindName = Pick<Kind, 'kind' | 'group' | 'version' | 'listKind'>;
 
 /** Objects of a built-in kind in protobuf. */
 export const protobufPresenter = (kind: Kind): Presenter<Buffer> =>
@@ -175,6 +175,6 @@ const bookmarkOf =
 
 /** The fields before the objects of a list. */
 const listOf = (kind: KindName, meta: ListMeta): Pick<TextList, 'head' | 'field'> => ({
-  head: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: meta },
+  head: { kind: kind.listKind ?? `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: meta },
   field: 'items',
 });

@@ -74,11 +74,13 @@ export function structDefinition(schema: StructSchema, dialect: Dialect): JsonSc
     ...(required.length > 0 ? { required } : {}),
     ...(schema.atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}),
     ...(schema.open ? { 'x-kubernetes-preserve-unknown-fields': true } : {}),
+    ...schema.published?.(dialect),
   };
 }
 
 function property(field: Field, dialect: Dialect): JsonSchema {
   const { schema, description, presence } = field;
+  if (schema.type === 'opaque') return { description, ...schema.published(dialect) };
   const isEmbedded = schema.type === 'struct' && presence === 'always';
   const standard = field.default ?? (isEmbedded ? {} : undefined);
   return {
@@ -109,6 +111,7 @@ function valueSchema(schema: Schema, dialect: Dialect): JsonSchema {
       ...(schema.atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}),
     };
   }
+  if (schema.type === 'opaque') return schema.published(dialect);
   if (schema.type === 'string') return { type: 'string', ...(schema.enum ? { enum: schema.enum.toSorted() } : {}) };
   if (Object.hasOwn(scalars, schema.type)) return scalars[schema.type as keyof typeof scalars];
   return { $ref: refTo(namedScalars[schema.type as keyof typeof namedScalars], dialect) };

@@ -16,7 +16,7 @@ import { difference, emptySet, intersection, isEmptySet, union, unionOf, without
 import { toFieldSet } from './fields/to-set.ts';
 import { typeErrors } from './fields/typed.ts';
 import type { JsonObject } from './json-value.ts';
-import { equalJson } from './json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import { fieldsFromLastApplied, kubectl, refreshLastApplied } from './last-applied.ts';
 import { asJson, neverOwned, trackUpdate } from './managed.ts';
 

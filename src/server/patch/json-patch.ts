@@ -2,7 +2,8 @@ import { isJsonObject, setField } from '../../api/schema/json-object.ts';
 import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
-import { equalJson, isList } from './json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
+import { isList } from './json-value.ts';
 import { ChunkedList } from './chunked-list.ts';
 
 const maxOperations = 10_000;

@@ -17,7 +17,7 @@ import type { FieldSet } from './fields/set.ts';
 import { difference, emptySet, fieldSetOf, isEmptySet, union } from './fields/set.ts';
 import { structShapeOf } from './fields/shape.ts';
 import type { JsonObject } from './json-value.ts';
-import { equalJson } from './json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 
 /** Fields that no manager owns, since the server sets them or they identify the object. */
 export const neverOwned: FieldSet = fieldSetOf(

@@ -10,7 +10,7 @@ import type { Item } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import { KeyedMutex } from '../limits/keyed-mutex.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import type { Resource } from '../resource.ts';
 import { subjectOf } from '../resource.ts';
 import type { Change } from './charge.ts';
@@ -134,6 +134,11 @@ export class Quotas implements AsyncDisposable {
       const used = charge(tracker, evaluator, { next, old }, subject);
       return used === undefined ? [] : [this.#statusWrite(item, used)];
     });
+  }
+
+  /** Counts everything again, because other kinds are served than before. */
+  recount(): void {
+    this.#load();
   }
 
   /** Reloads all quotas, at the start and after a missed change. */

@@ -2,7 +2,7 @@ import { conflict, invalid } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { Scale } from '../../api/kinds/autoscaling/scale/kind.ts';
-import { scaleKind, scaleOf } from '../../api/kinds/autoscaling/scale/kind.ts';
+import { scaleKind, scaleOf, scalePathsOf, withValueAt } from '../../api/kinds/autoscaling/scale/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { Item } from '../cache/item.ts';
 import { layoutOf, serialise } from '../cache/layout.ts';
@@ -42,10 +42,10 @@ async function write(context: ServerContext, resource: Resource, info: ResourceR
 
 /** The scale of a stored workload. */
 function scaleItem(kind: Kind, { object, entry }: Item): Item {
-  return new Item({ ...entry, value: serialise(layout, scaleOf(object, selectorOf(kind, object))) }, layout);
+  return new Item({ ...entry, value: serialise(layout, scaleOf(kind, servedView(kind, object))) }, layout);
 }
 
-const selectorOf = ({ scaleSelector }: Kind, object: ApiObject): string => scaleSelector?.(object) ?? '';
+const servedView = ({ storage }: Kind, object: ApiObject): ApiObject => storage?.fromStorage(object) ?? object;
 
 function scaleOfResource(context: ServerContext, resource: Resource): Representation {
   const { kind } = resource;
@@ -53,7 +53,10 @@ function scaleOfResource(context: ServerContext, resource: Resource): Representa
   return {
     kind: scaleKind,
     of: (object) =>
-      withManagedFields(scaleOf(object, selectorOf(kind, object)), managersOfScale(object.metadata.managedFields)),
+      withManagedFields(
+        scaleOf(kind, object),
+        managersOfScale(object.metadata.managedFields, scalePathsOf(kind).desired),
+      ),
     into(object, changed) {
       const { metadata, spec } = changed as Scale; // decoded by its schema
       const { name = '', uid: stored = '', managedFields } = object.metadata;
@@ -64,13 +67,13 @@ function scaleOfResource(context: ServerContext, resource: Resource): Representa
         const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored}`;
         throw conflict({ ...own, name }, why);
       }
+      const { desired } = scalePathsOf(kind);
       const scaled = {
-        ...object,
+        ...withValueAt({ ...object }, desired, spec.replicas ?? 0),
         metadata: { ...object.metadata, resourceVersion },
-        spec: { ...Reflect.get(object, 'spec'), replicas: spec.replicas ?? 0 },
       };
-      const managers = managersWithScale(managedFields, metadata.managedFields, apiVersionOf(kind));
-      return withManagedFields(scaled, managers);
+      const writer = { apiVersion: apiVersionOf(kind), path: desired };
+      return withManagedFields(scaled, managersWithScale(managedFields, metadata.managedFields, writer));
     },
   };
 }

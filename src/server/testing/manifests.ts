@@ -44,6 +44,14 @@ const contents: Readonly<Record<string, Content>> = {
   'v1 ReplicationController': { spec: { template } },
   'batch/v1 Job': { spec: { template: jobTemplate } },
   'batch/v1 CronJob': { spec: { schedule: '0 3 * * *', jobTemplate: { spec: { template: jobTemplate } } } },
+  'apiextensions.k8s.io/v1 CustomResourceDefinition': {
+    spec: {
+      group: 'example.org',
+      scope: 'Namespaced',
+      names: { plural: 'webs', kind: 'Web' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
+  },
   'policy/v1 PodDisruptionBudget': { spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } } },
   'autoscaling/v2 HorizontalPodAutoscaler': {
     spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
@@ -118,7 +126,13 @@ const contents: Readonly<Record<string, Content>> = {
   },
 };
 
-/** A valid object of the kind. The name of an IPAddress is the address. */
+/** Names that the rest of the object determines. */
+const fixedNames: Readonly<Record<string, string>> = {
+  IPAddress: '10.0.0.77',
+  CustomResourceDefinition: 'webs.example.org',
+};
+
+/** A valid object of the kind. */
 export function manifestOf(
   kind: Kind,
   name = 'web',
@@ -128,7 +142,7 @@ export function manifestOf(
     apiVersion,
     kind: kind.kind,
     ...contents[`${apiVersion} ${kind.kind}`],
-    metadata: { name: kind.kind === 'IPAddress' ? '10.0.0.77' : name },
+    metadata: { name: fixedNames[kind.kind] ?? name },
   };
 }
 

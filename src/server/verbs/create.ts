@@ -146,6 +146,7 @@ function validated(context: ServerContext, resource: Resource, request: WriteReq
   const errors = [
     ...validateMetadataCreate(prepared.metadata, {
       namespaced: kind.namespaced,
+      plainFinalizers: kind.plainFinalizers,
       nameErrors: (name, isPrefix) => kind.nameErrors(name, isPrefix, write),
     }),
     ...kind.validateCreate(prepared, write),

@@ -8,7 +8,7 @@ import { callWebhooks } from '../admission/webhooks/admission.ts';
 import type { WriteSource } from '../admission/webhooks/admission.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import type { User } from '../../api/user.ts';
 import type { Resource } from '../resource.ts';
 import { kindSubject, subjectOf } from '../resource.ts';

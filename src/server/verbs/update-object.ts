@@ -13,7 +13,7 @@ import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
-import { equalJson } from '../patch/json-value.ts';
+import { equalJson } from '../../api/schema/equal-json.ts';
 import { settledManagedFields, trackUpdate, withManagedFields } from '../patch/managed.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
@@ -239,7 +239,10 @@ function validated(
   const write = writeContext(context, request);
   const endpoint = endpointOf(kind, request.subresource);
   const counted = withGeneration(kind, endpoint.prepare(next, old, write), old);
-  const errors = [...validateMetadataUpdate(counted.metadata, old.metadata), ...endpoint.validate(counted, old, write)];
+  const errors = [
+    ...validateMetadataUpdate(counted.metadata, old.metadata, kind),
+    ...endpoint.validate(counted, old, write),
+  ];
   if (errors.length > 0) throw invalid(kindSubject(resource, counted.metadata.name ?? ''), errors);
   for (const warning of endpoint.warnings?.(counted, old, write) ?? []) warnings.push(warning);
   return counted;

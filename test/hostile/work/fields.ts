@@ -60,6 +60,7 @@ function* fieldsBelow(schema: Schema, path: readonly Step[], items: Found['items
     case 'microTime':
       yield { path, schema, items };
       return;
+    case 'opaque':
     case 'boolean':
     case 'int32':
     case 'int64':
@@ -130,6 +131,7 @@ function smallValue(schema: Schema, index: number, name: string): unknown {
     case 'microTime':
       return '2026-01-01T00:00:00.000000Z';
     case 'json':
+    case 'opaque':
       return {};
   }
 }

@@ -141,7 +141,7 @@ test('custom resources keep zero values', () => {
 });
 
 test('columns', () => {
-  const cells = <T extends ApiObject>(kind: Kind<T>, given: object): readonly (string | number | boolean)[] =>
+  const cells = <T extends ApiObject>(kind: Kind<T>, given: object): readonly (string | number | boolean | null)[] =>
     kind.columns.map((column) => column.cell(made(kind, given), 0));
   const serviceImport = {
     spec: { type: 'ClusterSetIP', ips: ['10.0.0.1'] },

@@ -19,19 +19,20 @@ const json = fc.dictionary(key, fc.oneof(fc.string(), fc.integer(), fc.constant(
   noNullPrototype: true,
 });
 
-const scalars: Readonly<Record<Exclude<Schema['type'], 'list' | 'map' | 'struct'>, fc.Arbitrary<unknown>>> = {
-  string: fc.string({ unit: 'binary', maxLength: 20 }),
-  boolean: fc.boolean(),
-  int32,
-  int64: fc.maxSafeInteger(),
-  double: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
-  bytes: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('base64')),
-  time,
-  microTime,
-  quantity: fc.constantFrom('0', '1', '100m', '1.5', '1Gi', '2e3', '-5M'),
-  intOrString: fc.oneof(int32, fc.string({ maxLength: 10 })),
-  json,
-};
+const scalars: Readonly<Record<Exclude<Schema['type'], 'list' | 'map' | 'struct' | 'opaque'>, fc.Arbitrary<unknown>>> =
+  {
+    string: fc.string({ unit: 'binary', maxLength: 20 }),
+    boolean: fc.boolean(),
+    int32,
+    int64: fc.maxSafeInteger(),
+    double: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+    bytes: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('base64')),
+    time,
+    microTime,
+    quantity: fc.constantFrom('0', '1', '100m', '1.5', '1Gi', '2e3', '-5M'),
+    intOrString: fc.oneof(int32, fc.string({ maxLength: 10 })),
+    json,
+  };
 
 /** Values that `schema` accepts, as clients send them: fields may be missing or zero. */
 function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {
@@ -39,6 +40,7 @@ function arbitraryOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.type === 'list') return fc.array(arbitraryOf(schema.items), { maxLength: 3 });
   if (schema.type === 'map')
     return fc.dictionary(key, arbitraryOf(schema.values), { maxKeys: 3, noNullPrototype: true });
+  if (schema.type === 'opaque') return fc.constant({});
   if (schema.type === 'string' && schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   return scalars[schema.type];
 }

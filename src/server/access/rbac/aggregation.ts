@@ -8,7 +8,7 @@ import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { matchesLabels } from '../../../api/selectors/labels.ts';
 import { setTimeout } from '../../../machine/timers.ts';
 import type { ServerContext } from '../../context.ts';
-import { equalJson } from '../../patch/json-value.ts';
+import { equalJson } from '../../../api/schema/equal-json.ts';
 import type { Resource } from '../../resource.ts';
 import { updateObject } from '../../verbs/update-object.ts';
 import { serverRequest } from '../../verbs/write-request.ts';

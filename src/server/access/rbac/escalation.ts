@@ -9,7 +9,7 @@ import type { PolicyRule } from '../../../api/kinds/rbac/policy-rule.ts';
 import { roleKind } from '../../../api/kinds/rbac/role/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { ServerContext } from '../../context.ts';
-import { equalJson } from '../../patch/json-value.ts';
+import { equalJson } from '../../../api/schema/equal-json.ts';
 import type { User } from '../../../api/user.ts';
 import type { Resource } from '../../resource.ts';
 import { subjectOf } from '../../resource.ts';

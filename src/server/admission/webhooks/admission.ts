@@ -26,7 +26,7 @@ const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE:
  * are not checked.
  */
 export function callWebhooks(
-  { plugins, webhooks }: ServerContext,
+  { plugins, resources, webhooks }: ServerContext,
   { kind }: Resource,
   { user, subresource, representation, dryRun, warnings, sent }: WriteSource,
   change: Change,
@@ -34,7 +34,16 @@ export function callWebhooks(
   if (webhooks.isIdle || user === undefined || !plugins.has('ValidatingAdmissionWebhook')) return undefined;
   const options = { kind: optionsKinds[change.operation], apiVersion: 'meta.k8s.io/v1' };
   return webhooks.admit(
-    { ...change, kind, subresource, representation, user, dryRun, options: { ...sent?.(), ...options } },
+    {
+      ...change,
+      kind,
+      equivalents: () => resources.equivalents(kind),
+      subresource,
+      representation,
+      user,
+      dryRun,
+      options: { ...sent?.(), ...options },
+    },
     warnings,
   );
 }

@@ -1,5 +1,4 @@
 import type { Kind } from '../../../api/kind.ts';
-import { kinds } from '../../../api/kinds/registry.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import type { User } from '../../../api/user.ts';
 import type { Representation } from '../../verbs/representation.ts';
@@ -9,6 +8,8 @@ export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
   /** In the version of the request. */
   readonly kind: Kind;
+  /** The other kinds that serve the same objects; a function, since most writes match no rule. */
+  readonly equivalents: () => readonly Kind[];
   readonly subresource: string;
   /** What a subresource shows instead of the object. */
   readonly representation?: Pick<Representation, 'kind' | 'of'> | undefined;
@@ -24,17 +25,6 @@ export interface AdmissionAttributes {
 
 /** The new object, or the existing one of a deletion. */
 export const reviewedObject = ({ object, old }: AdmissionAttributes): ApiObject => object ?? old ?? { metadata: {} };
-
-/** The kind in which objects of a served kind are stored. */
-const storageOf = (kind: Kind): Kind => kind.storage?.kind ?? kind;
-
-/** Computed once: most writes match no rule and need them. */
-const byKind: ReadonlyMap<Kind, readonly Kind[]> = new Map(
-  kinds.map((kind) => [kind, kinds.filter((other) => other !== kind && storageOf(other) === storageOf(kind))]),
-);
-
-/** The other kinds that serve the same objects: other versions, and for Events another group. */
-export const equivalents = (kind: Kind): readonly Kind[] => byKind.get(kind) ?? [];
 
 /** Converts an object to another kind through the stored one. */
 export function converted(object: ApiObject, from: Kind, to: Kind): ApiObject {

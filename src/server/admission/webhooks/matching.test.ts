@@ -24,6 +24,7 @@ const webhook = (rule: object, more: Partial<ValidatingWebhook> = {}): Validatin
 const attributes = (more: Partial<AdmissionAttributes> = {}): AdmissionAttributes => ({
   operation: 'CREATE',
   kind: serviceKind,
+  equivalents: () => [],
   subresource: '',
   object: { metadata: { namespace: 'shop', name: 'cart', labels: { app: 'cart' } } },
   old: undefined,
@@ -86,19 +87,19 @@ suite('a webhook matches', () => {
     [
       'another version of the same objects',
       webhook(exports(['v1beta1'])),
-      attributes({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind, equivalents: () => [serviceExportKind] }),
       serviceExportKind,
     ],
     [
       'the version of the request, if the rule names both',
       webhook(exports(['v1beta1', 'v1alpha1'])),
-      attributes({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind, equivalents: () => [serviceExportKind] }),
       serviceExportAlphaKind,
     ],
     [
       'no other version with matchPolicy Exact',
       webhook(exports(['v1beta1']), { matchPolicy: 'Exact' }),
-      attributes({ kind: serviceExportAlphaKind }),
+      attributes({ kind: serviceExportAlphaKind, equivalents: () => [serviceExportKind] }),
       undefined,
     ],
   ];

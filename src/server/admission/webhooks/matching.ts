@@ -8,7 +8,7 @@ import type {
 } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
 import { matchesLabels } from '../../../api/selectors/labels.ts';
 import type { AdmissionAttributes } from './attributes.ts';
-import { equivalents, reviewedObject } from './attributes.ts';
+import { reviewedObject } from './attributes.ts';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -27,7 +27,7 @@ export function matchedKind(
     ? attributes.kind
     : matchPolicy === 'Exact'
       ? undefined
-      : equivalents(attributes.kind).find(isOf);
+      : attributes.equivalents().find(isOf);
   if (kind === undefined) return undefined;
   return matchesNamespace(webhook, attributes, namespaceLabels) && matchesObject(webhook, attributes)
     ? kind

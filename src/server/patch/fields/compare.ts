@@ -1,7 +1,8 @@
 import type { StructSchema } from '../../../api/schema/schema.ts';
 import { isEmptyObject, isJsonObject } from '../../../api/schema/json-object.ts';
 import type { JsonObject } from '../json-value.ts';
-import { equalJson, isList, own } from '../json-value.ts';
+import { equalJson } from '../../../api/schema/equal-json.ts';
+import { isList, own } from '../json-value.ts';
 import { allOf } from './added.ts';
 import { fieldElement } from './element.ts';
 import { ordered } from './fields-v1.ts';

@@ -86,6 +86,8 @@ function deriveShape(schema: Schema): Shape {
       return schema.atomic ? leafShape : { kind: 'map', values: shapeOf(schema.values) };
     case 'list':
       return deriveList(schema);
+    case 'opaque':
+      return shapeOf(schema.merged);
     case 'boolean':
     case 'int32':
     case 'int64':
@@ -153,6 +155,7 @@ function zeroOf(schema: Schema): unknown {
     case 'time':
     case 'microTime':
     case 'json':
+    case 'opaque':
       return null;
   }
 }

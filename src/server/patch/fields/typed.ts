@@ -20,6 +20,7 @@ export function typeErrors(config: JsonObject, schema: StructSchema): string[] {
 type Path = () => string;
 
 function check(value: unknown, schema: Schema, path: Path, errors: string[]): void {
+  if (schema.type === 'opaque') return check(value, schema.merged, path, errors);
   if (value === null || schema.type === 'json' || errors.length >= maxProblems) return;
   const wrong = problemOf(value, schema);
   if (wrong !== undefined) errors.push(`${truncate(path())}: expected ${wrong}`);
@@ -51,6 +52,7 @@ function problemOf(value: unknown, schema: Schema): string | undefined {
     case 'microTime':
       return typeof value === 'string' ? undefined : `string, got &value.valueUnstructured{Value:${printGo(value)}}`;
     case 'json':
+    case 'opaque':
       return undefined;
   }
 }

@@ -1,12 +1,14 @@
 import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
-import type { Subresource } from '../../../kind.ts';
+import type { Kind, ScalePaths, Subresource } from '../../../kind.ts';
 import type { ApiObject } from '../../../metadata.ts';
 import { objectSchema } from '../../../metadata.ts';
 import { subdomainName } from '../../../names.ts';
 import { decode } from '../../../schema/decode.ts';
 import type { Infer } from '../../../schema/infer.ts';
+import type { JsonObject } from '../../../schema/json-object.ts';
+import { isJsonObject } from '../../../schema/json-object.ts';
 import { always, int32, optional, string, struct } from '../../../schema/schema.ts';
 import { validateMetadataCreate } from '../../../validate-metadata.ts';
 import { negativeErrors } from '../../apps/workload.ts';
@@ -57,18 +59,33 @@ function scaleErrors({ metadata, spec }: Scale): readonly FieldError[] {
   ];
 }
 
-/** A workload, as far as its scale needs it. */
-interface Scalable extends ApiObject {
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: { readonly replicas?: number };
+/** The paths of workloads; custom resources declare theirs. */
+const workloadPaths: ScalePaths = { desired: ['spec', 'replicas'], observed: ['status', 'replicas'] };
+
+/** Where a kind has its replicas. */
+export const scalePathsOf = ({ scalePaths = workloadPaths }: Kind): ScalePaths => scalePaths;
+
+/** The number at a path; 0 if there is none. */
+function numberAt(object: unknown, path: readonly string[]): number {
+  let value = object;
+  for (const name of path) value = isJsonObject(value) ? value[name] : undefined;
+  return typeof value === 'number' ? value : 0;
 }
 
-/** The scale of a workload, without its managers. */
-export function scaleOf({ metadata, spec, status }: Scalable & ApiObject, selector: string): Scale {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+/** The object with a value at a path. */
+export function withValueAt(object: JsonObject, [name = '', ...rest]: readonly string[], value: unknown): JsonObject {
+  const below = object[name];
+  const next = rest.length === 0 ? value : withValueAt(isJsonObject(below) ? below : {}, rest, value);
+  return { ...object, [name]: next };
+}
+
+/** The scale of an object, without its managers. */
+export function scaleOf(kind: Kind, object: ApiObject): Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const { desired, observed } = scalePathsOf(kind);
   return decode<Scale>(scaleKind.schema, {
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: spec?.replicas ?? 0 },
-    status: { replicas: status?.replicas ?? 0, selector },
+    spec: { replicas: numberAt(object, desired) },
+    status: { replicas: numberAt(object, observed), selector: kind.scaleSelector?.(object) ?? '' },
   }).object;
 }

@@ -127,7 +127,7 @@ test('all fields except the series are immutable', () => {
 
 test('the row of an event', () => {
   const now = Date.parse('2026-01-01T00:05:00Z');
-  const row = (kind: typeof eventKind, event: Event): readonly (string | number | boolean)[] =>
+  const row = (kind: typeof eventKind, event: Event): readonly (string | number | boolean | null)[] =>
     kind.columns.map((column) => column.cell(event, now));
   assert.deepEqual(row(eventKind, toCore(recent({ ...complete, note: ' hi \n' }))), [
     '5m',

@@ -10,7 +10,7 @@ import type { ApiObject, ObjectMeta } from '../../../../api/metadata.ts';
 import { ensureObject } from '../../../bootstrap/bootstrap.ts';
 import type { ServerContext } from '../../../context.ts';
 import type { Binding, Subject } from '../../../../api/kinds/rbac/binding.ts';
-import { equalJson } from '../../../patch/json-value.ts';
+import { equalJson } from '../../../../api/schema/equal-json.ts';
 import { uncovered } from '../covers.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
 import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';

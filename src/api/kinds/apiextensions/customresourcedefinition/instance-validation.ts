@@ -1,0 +1,76 @@
+import type { FieldError } from '../../../field-errors.ts';
+import { invalidValue } from '../../../field-errors.ts';
+import type { Kind } from '../../../kind.ts';
+import type { ApiObject } from '../../../metadata.ts';
+import { isJsonObject } from '../../../schema/json-object.ts';
+import { embeddedErrors } from '../../../structural/embedded.ts';
+import type { JsonSchema } from '../../../structural/json-schema.ts';
+import { propertyOf } from '../../../structural/json-schema.ts';
+import { listTypeErrors } from '../../../structural/list-types.ts';
+import { schemaErrors } from '../../../structural/validate.ts';
+import type { CrdScale } from './schema.ts';
+
+type Validation = Pick<Kind, 'validateCreate' | 'validateUpdate' | 'validateStatus'>;
+
+/** The validation of objects by a structural schema. */
+export function instanceValidation(schema: JsonSchema, scale: CrdScale | undefined): Validation {
+  return {
+    validateCreate: (object) => [
+      ...schemaErrors(object, schema),
+      ...scaleErrors(object, scale),
+      ...embeddedErrors(object, schema),
+      ...listTypeErrors(object, schema),
+    ],
+    validateUpdate: (object, old) => [
+      ...schemaErrors(object, schema, { old: { value: old } }),
+      ...scaleErrors(object, scale),
+      ...embeddedErrors(object, schema),
+      ...updatedListErrors(object, old, schema),
+    ],
+    validateStatus: (object, old) => statusErrors(object, old, schema, scale),
+  };
+}
+
+/** Lists that were not unique before may stay so. */
+const updatedListErrors = (object: unknown, old: unknown, schema: JsonSchema): FieldError[] =>
+  listTypeErrors(old, schema).length > 0 ? [] : listTypeErrors(object, schema);
+
+function statusErrors(
+  object: ApiObject,
+  old: ApiObject,
+  schema: JsonSchema,
+  scale: CrdScale | undefined,
+): readonly FieldError[] {
+  const status: unknown = Reflect.get(object, 'status');
+  const declared = propertyOf(schema, 'status');
+  const own =
+    status === undefined || declared === undefined
+      ? []
+      : schemaErrors(status, declared, { path: 'status', old: { value: Reflect.get(old, 'status') } });
+  return [
+    ...own,
+    ...(scale === undefined ? [] : replicasErrors(object, scale.statusReplicasPath)),
+    ...updatedListErrors(object, old, schema),
+  ];
+}
+
+const scaleErrors = (object: ApiObject, scale: CrdScale | undefined): FieldError[] =>
+  scale === undefined
+    ? []
+    : [...replicasErrors(object, scale.specReplicasPath), ...replicasErrors(object, scale.statusReplicasPath)];
+
+const maxInt32 = 2 ** 31 - 1;
+
+function replicasErrors(object: ApiObject, path: string): FieldError[] {
+  let value: unknown = object;
+  for (const name of path.replace(/^\./, '').split('.')) value = isJsonObject(value) ? value[name] : undefined;
+  if (value === undefined) return [];
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    const why = `${path} accessor error: ${textOf(value)} is of the type ${typeof value}, expected int64`;
+    return [invalidValue(path, 0, why)];
+  }
+  if (value < 0) return [invalidValue(path, value, 'should be a non-negative integer')];
+  return value > maxInt32 ? [invalidValue(path, value, `should be less than or equal to ${maxInt32}`)] : [];
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

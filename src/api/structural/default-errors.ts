@@ -1,0 +1,27 @@
+import type { FieldError } from '../field-errors.ts';
+import { invalidValue } from '../field-errors.ts';
+import { embeddedErrors } from './embedded.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { itemsOf } from './json-schema.ts';
+import { prune } from './prune.ts';
+import { schemaErrors } from './validate.ts';
+
+/** The errors of the defaults in a structural schema: they must be valid and have no undeclared fields. */
+export function defaultErrors(schema: JsonSchema, path: string): FieldError[] {
+  const items = itemsOf(schema);
+  return [
+    ...(schema.default === undefined ? [] : ownErrors(schema, `${path}.default`)),
+    ...(items === undefined ? [] : defaultErrors(items, `${path}.items`)),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      defaultErrors(property, `${path}.properties[${name}]`),
+    ),
+  ];
+}
+
+function ownErrors(schema: JsonSchema, path: string): FieldError[] {
+  let isPruned = true;
+  prune(schema.default, schema, () => (isPruned = false));
+  const unknown = isPruned ? [] : [invalidValue(path, schema.default, 'must not have unknown fields')];
+  const embedded = embeddedErrors(schema.default, schema, path);
+  return [...unknown, ...(embedded.length > 0 ? embedded : schemaErrors(schema.default, schema, { path }))];
+}
