@@ -129,10 +129,7 @@ describe('members are objects', () => {
 
   test('a join that would fail changes nothing', async () => {
     const { code, err } = await mcs('join', 'east', '--id', 'other', '--hub', 'west');
-    assert.deepEqual(
-      { code, err },
-      { code: 1, err: 'fairlead: "other" is the cluster that is a member as "east" already\n' },
-    );
+    assert.deepEqual({ code, err }, { code: 1, err: 'fairlead: "other" is the same cluster as the member "east"\n' });
     const bad = await mcs('join', 'east', '--id', 'Not_An_Id', '--hub', 'west');
     assert.equal(bad.code, 2);
     assert.match(bad.err, /^fairlead: "Not_An_Id" cannot be the id of a cluster: /);

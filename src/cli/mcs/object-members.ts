@@ -135,8 +135,7 @@ async function checkUnique(members: readonly ClusterMember[], id: string, uid: s
       `"${id}" is another cluster, which is a member: choose another --id, or run \`fairlead mcs leave ${id}\` first`,
     );
   const twin = members.find((each) => each.metadata.name !== id && clusterUid(each) === uid);
-  if (twin !== undefined)
-    throw new FatalError(`"${id}" is the cluster that is a member as "${twin.metadata.name}" already`);
+  if (twin !== undefined) throw new FatalError(`"${id}" is the same cluster as the member "${twin.metadata.name}"`);
 }
 
 function kubeconfigOf(
@@ -294,7 +293,7 @@ async function gone(
     if (performance.now() < end) continue;
     const problem = member.status?.conditions?.find(({ type, status }) => type === 'Reachable' && status === 'False');
     throw new FatalError(
-      `${id} is leaving and not withdrawn yet: ${problem?.message ?? 'is `fairlead multicluster` running?'}; run this again, or pass --force if it no longer exists`,
+      `${id} is leaving and not withdrawn yet: ${problem?.message ?? 'check that `fairlead multicluster` runs'}; run this again, or pass --force if it no longer exists`,
     );
   }
 }
