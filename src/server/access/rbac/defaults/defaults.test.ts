@@ -147,7 +147,7 @@ describe('at start', () => {
     const basic = await get(server, 'clusterroles/system:basic-user');
     assert.deepEqual(basic.rules?.[0], extra);
     assert.equal(basic.rules?.length, 3);
-    assert.deepEqual((await get(server, 'clusterroles/system:monitoring')).rules, []);
+    assert.deepEqual((await get(server, 'clusterroles/system:monitoring')).rules ?? [], []);
     assert.deepEqual((await get(server, 'clusterrolebindings/system:discovery')).subjects, [
       user('me'),
       group('system:authenticated'),
