@@ -90,7 +90,7 @@ function withGeneratedSelector(object: Job): Job {
   const { template, selector = {} } = spec;
   const labels = { ...generated, ...template.metadata.labels };
   // As in Kubernetes, labels that were defaulted from those of the template stay equal to them.
-  const isDefaulted = metadata.labels !== undefined && metadata.labels === template.metadata.labels;
+  const isDefaulted = metadata.labels === template.metadata.labels;
   return {
     ...object,
     ...(isDefaulted ? { metadata: { ...metadata, labels } } : {}),

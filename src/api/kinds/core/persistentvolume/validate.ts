@@ -68,7 +68,10 @@ function sourceErrors(spec: Spec): readonly FieldError[] {
   const isRoot = hostPath !== undefined && /^\/+$/.test(hostPath.path);
   return [
     ...contentErrors(spec, first),
-    ...others.map((field) => forbiddenField(`spec.${field}`, 'may not specify more than 1 volume type')),
+    // As in Kubernetes, a flexVolume beside another volume is accepted.
+    ...others
+      .filter((field) => field !== 'flexVolume')
+      .map((field) => forbiddenField(`spec.${field}`, 'may not specify more than 1 volume type')),
     ...(isRoot && policy === 'Recycle'
       ? [forbiddenField('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'")]
       : []),

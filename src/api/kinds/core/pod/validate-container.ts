@@ -2,6 +2,7 @@ import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, portNameErrors, portNumberErrors } from '../../../names.ts';
 import type { Container } from './schema.ts';
+import { resourceErrors } from './validate-resources.ts';
 
 /** Validation errors of a container at `path`; `volumes` are the names of the Pod's volumes. */
 export function containerErrors(container: Container, path: string, volumes: ReadonlySet<string>): FieldError[] {
@@ -16,10 +17,21 @@ export function containerErrors(container: Container, path: string, volumes: Rea
     ...variableErrors(container.env ?? [], `${path}.env`),
     ...mountErrors(container.volumeMounts ?? [], `${path}.volumeMounts`, volumes),
     ...(pullPolicies.includes(policy) ? [] : [notSupported(`${path}.imagePullPolicy`, policy, pullPolicies)]),
+    ...resourceErrors(container.resources, `${path}.resources`),
     ...probeErrors(container.livenessProbe, `${path}.livenessProbe`, true),
     ...probeErrors(container.readinessProbe, `${path}.readinessProbe`, false),
     ...probeErrors(container.startupProbe, `${path}.startupProbe`, true),
   ];
+}
+
+/** Errors of fields that an init container cannot have, unless it is a sidecar. */
+export function initContainerErrors(container: Container, path: string): readonly FieldError[] {
+  if (container.restartPolicy === 'Always') return [];
+  return (['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
+    .filter((field) => container[field] !== undefined)
+    .map((field) =>
+      forbiddenField(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always'),
+    );
 }
 
 const pullPolicies: readonly string[] = ['Always', 'IfNotPresent', 'Never'];

@@ -32,6 +32,47 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     want: ['spec.initContainers[0].name: Duplicate value: "web"'],
   },
   {
+    name: 'requests above the limit, and amounts that are not allowed',
+    spec: {
+      containers: [
+        {
+          ...web,
+          resources: {
+            limits: { cpu: '100m', 'example.org/gpu': '2' },
+            requests: { cpu: '200m', memory: '-1', 'example.org/gpu': '1', pods: '1' },
+          },
+        },
+      ],
+    },
+    want: [
+      'spec.containers[0].resources.requests: Invalid value: "200m": must be less than or equal to cpu limit of 100m',
+      'spec.containers[0].resources.requests: Invalid value: "1": must be equal to example.org/gpu limit of 2',
+      'spec.containers[0].resources.requests[memory]: Invalid value: "-1": must be greater than or equal to 0',
+      'spec.containers[0].resources.requests[pods]: Invalid value: "pods": must be a standard resource for containers',
+    ],
+  },
+  {
+    name: 'huge pages without cpu, memory and a limit',
+    spec: { containers: [{ ...web, resources: { requests: { 'hugepages-2Mi': '2Mi' } } }] },
+    want: [
+      'spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources',
+      'spec.containers[0].resources: Forbidden: HugePages require cpu or memory',
+    ],
+  },
+  {
+    name: 'probes of init containers, except sidecars',
+    spec: {
+      containers: [web],
+      initContainers: [
+        { ...web, name: 'a', livenessProbe: { exec: {} } },
+        { ...web, name: 'b', livenessProbe: { exec: {} }, restartPolicy: 'Always' },
+      ],
+    },
+    want: [
+      'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+    ],
+  },
+  {
     name: 'invalid ports',
     spec: { containers: [{ ...web, ports: [{ containerPort: 0 }, { containerPort: 70000, protocol: 'X' }] }] },
     want: [

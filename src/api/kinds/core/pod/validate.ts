@@ -5,7 +5,7 @@ import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, requ
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
 import { validateAnnotations, validateLabels } from '../../../validate-metadata.ts';
 import type { PodSpec, PodTemplateSpec } from './schema.ts';
-import { containerErrors } from './validate-container.ts';
+import { containerErrors, initContainerErrors } from './validate-container.ts';
 
 /** Validation errors of the template of a workload at `path`. */
 export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
@@ -75,6 +75,7 @@ function allContainerErrors(spec: PodSpec, path: string): readonly FieldError[] 
       return [
         ...containerErrors(container, at, volumes),
         ...(isTaken ? [duplicate(`${at}.name`, container.name)] : []),
+        ...(field === 'initContainers' ? initContainerErrors(container, at) : []),
       ];
     }),
   );
