@@ -56,3 +56,20 @@ export function goTypeOf(value: unknown): string {
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 }
+
+const goKinds: Readonly<Record<string, string>> = { number: 'int64', array: 'slice', object: 'map' };
+const scalarTypes = new Set(['string', 'bool', 'int32', 'int64', 'float64']);
+/** Types with a JSON decoder of their own, whose errors are those of JSON. */
+const customTypes = new Set(['v1.Time', 'v1.MicroTime', 'resource.Quantity', 'intstr.IntOrString', '[]uint8']);
+
+/** Kubernetes converts a strategically patched object without JSON, so errors about types have another text. */
+export function printRestoreProblem(problem: string): string {
+  const [, found = '', type = ''] =
+    /^json: cannot unmarshal (\w+)(?: [\d.e+-]+)? into Go (?:value|struct field \S+) of type (\S.*)$/.exec(problem) ??
+    [];
+  if (type === '' || customTypes.has(type)) return problem;
+  const kind = goKinds[found] ?? found;
+  if (type.startsWith('map[')) return `cannot restore map from ${kind}`;
+  if (type.startsWith('[]')) return `cannot restore slice from ${kind}`;
+  return scalarTypes.has(type) ? `unrecognized type: ${type}` : `cannot restore struct from: ${kind}`;
+}

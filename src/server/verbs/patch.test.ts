@@ -48,7 +48,7 @@ suite('rejected patches', () => {
       'strategic',
       { data: { x: { y: 1 } } },
       422,
-      ' "" is invalid: patch: Invalid value: "map[data:map[x:map[y:1]]]": json: cannot unmarshal object into Go struct field ConfigMap.data of type string',
+      ' "" is invalid: patch: Invalid value: "map[data:map[x:map[y:1]]]": unrecognized type: string',
     ],
   ];
   for (const [type, body, status, message] of table) {

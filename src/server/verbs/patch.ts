@@ -11,7 +11,7 @@ import type { ServerContext } from '../context.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { asJson } from '../patch/managed.ts';
-import { printGo } from '../patch/go-text.ts';
+import { printGo, printRestoreProblem } from '../patch/go-text.ts';
 import { applyStrategicMergePatch } from '../patch/strategic.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -36,6 +36,8 @@ interface Patcher {
   print(patched: unknown, body: unknown): string;
   /** The prefix of problems of the patch itself. */
   readonly problemPrefix: string;
+  /** The error about a value of the wrong type in the patched object, from that of the JSON decoder. */
+  readonly mismatch: (problem: string) => string;
 }
 
 const patchers = new Map<string, Patcher>([
@@ -46,6 +48,7 @@ const patchers = new Map<string, Patcher>([
       apply: (document, body, _kind, work) => work.runSteps(applyJsonPatch(document, body)),
       print: (patched) => JSON.stringify(patched),
       problemPrefix: 'json patch ',
+      mismatch: (problem) => problem,
     },
   ],
   [
@@ -55,6 +58,7 @@ const patchers = new Map<string, Patcher>([
       apply: (document, body, _kind, work) => work.run(() => applyMergePatch(document, body)),
       print: (patched) => JSON.stringify(patched),
       problemPrefix: '',
+      mismatch: (problem) => problem,
     },
   ],
   [
@@ -64,6 +68,7 @@ const patchers = new Map<string, Patcher>([
       apply: (document, body, kind, work) => work.run(() => applyStrategicMergePatch(document, body, kind.schema)),
       print: (_, body) => printGo(body),
       problemPrefix: '',
+      mismatch: printRestoreProblem,
     },
   ],
 ]);
@@ -122,7 +127,7 @@ export async function patch(
         const patched = await patcher.apply(document, body, kind, work);
         const shown = (): string => patcher.print(patched, body);
         return work.run(() => {
-          const next = revised(kind, info, { patched, shown, options, problems, warned });
+          const next = revised(kind, info, { patched, shown, mismatch: patcher.mismatch, options, problems, warned });
           return representation?.into(old, next) ?? next;
         });
       },
@@ -155,6 +160,7 @@ function revised(
   patch: {
     readonly patched: unknown;
     readonly shown: () => string;
+    readonly mismatch: Patcher['mismatch'];
     readonly options: WriteOptions;
     /** Problems of the patch itself. */
     readonly problems: readonly string[];
@@ -162,7 +168,7 @@ function revised(
     readonly warned: Set<string>;
   },
 ): ApiObject {
-  const { patched, shown, options, problems, warned } = patch;
+  const { patched, shown, mismatch, options, problems, warned } = patch;
   const wrongType = typeProblem(patched, kind);
   if (wrongType !== undefined) throw badPatch(shown(), wrongType.why);
   try {
@@ -175,7 +181,7 @@ function revised(
     for (const warning of next.warnings) warned.add(warning);
     return kind.applyDefaults(next.object);
   } catch (error) {
-    if (error instanceof DecodeError) throw badPatch(shown(), error.message);
+    if (error instanceof DecodeError) throw badPatch(shown(), mismatch(error.message));
     throw error;
   }
 }
