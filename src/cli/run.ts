@@ -1,4 +1,4 @@
-import { messageOf } from '../api/error-message.ts';
+import { codeOf, messageOf } from '../api/error-message.ts';
 import type { Action, Command } from './command.ts';
 import { commands } from './commands.ts';
 import { UsageError } from './errors.ts';
@@ -26,7 +26,7 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     return await dispatch(args, streams);
   } catch (error) {
     streams.err(`fairlead: ${oneLine(messageOf(error))}\n`);
-    return error instanceof Error && 'code' in error && error.code === 'USAGE' ? usageExit : failureExit;
+    return codeOf(error) === 'USAGE' ? usageExit : failureExit;
   }
 }
 

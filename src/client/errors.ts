@@ -1,11 +1,12 @@
+import { codeOf } from '../api/error-message.ts';
+
 /** A failure that is not retried until the object changes. Identified by `code`. */
 export class TerminalError extends Error {
   readonly code = 'TERMINAL';
 }
 
 /** Whether an error is a TerminalError. */
-export const isTerminal = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'TERMINAL';
+export const isTerminal = (error: unknown): boolean => codeOf(error) === 'TERMINAL';
 
 /** An invalid kubeconfig. Identified by `code`. */
 export class KubeconfigError extends Error {

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 
+import { codeOf } from '../../api/error-message.ts';
 import { setTimeout } from '../../machine/timers.ts';
 
 /** Bytes that wait for the reader of the log; further lines are dropped. */
@@ -72,7 +73,7 @@ export class LogOutput {
   }
 }
 
-const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+const isFull = (error: unknown): boolean => codeOf(error) === 'EAGAIN';
 
 /** Node makes a pipe or socket at stderr non-blocking when `process.stderr` is first used, which main.ts does. */
 const toStderr: Write = (bytes) => writeSync(2, bytes);

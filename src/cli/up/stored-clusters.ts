@@ -2,6 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../api/error-message.ts';
 import type { Authority } from '../../server/pki/authority.ts';
 import { readAuthority } from '../../server/pki/authority.ts';
 import { readIfPresent } from '../../server/pki/files.ts';
@@ -93,7 +94,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // a process of another user
+    return codeOf(error) === 'EPERM'; // a process of another user
   }
 }
 

@@ -105,8 +105,8 @@ export class MutationCache<T extends ApiObject> {
   }
 }
 
-/** Only comparable within one server. */
-const revisionOf = ({ metadata }: ApiObject): number => Number(metadata.resourceVersion ?? 0);
+/** The revision of an object; only comparable within one server. */
+export const revisionOf = ({ metadata }: ApiObject): number => Number(metadata.resourceVersion ?? 0);
 
 const isSame = (one: ApiObject, other: ApiObject): boolean => one.metadata.uid === other.metadata.uid;
 

@@ -1,12 +1,12 @@
 // Reconciles the exports of one cluster: their finalizers, and conditions that report the delivery to each member.
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import { serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
-import type { ApiObject } from '../../api/metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
+import { revisionOf } from '../member/mutation-cache.ts';
 import { unreadableReason } from '../member/unreadable.ts';
 import { holdsNothingOf } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
@@ -201,6 +201,3 @@ export async function hasCurrentSlices(member: Member, key: Key, signal: AbortSi
     .filter((slice) => !isOurSlice(slice))
     .every((slice) => (revisions.get(slice.metadata.uid) ?? -1) >= revisionOf(slice));
 }
-
-/** Only comparable within one object of one server. */
-const revisionOf = ({ metadata }: ApiObject): number => Number(metadata.resourceVersion ?? 0);

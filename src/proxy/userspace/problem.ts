@@ -1,4 +1,5 @@
 import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
+import { codeOf } from '../../api/error-message.ts';
 import type { Route } from '../routes/route.ts';
 import { placeText } from '../routes/route.ts';
 
@@ -53,7 +54,3 @@ const localRouteCommand = (address: string): string =>
 
 /** Whether a socket could not be opened because the process or the machine has no descriptor left. */
 export const isOutOfDescriptors = (error: unknown): boolean => ['EMFILE', 'ENFILE'].includes(codeOf(error));
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}

@@ -1,6 +1,7 @@
 // Clients of AWS. The SDK is loaded on demand and finds credentials itself.
 import { pipeline, Readable } from 'node:stream';
 
+import { codeOf } from '../../../api/error-message.ts';
 import type { Ec2 } from './ec2.ts';
 import { ec2By, limitResponse } from './ec2.ts';
 import type { ElasticLoadBalancingV2 } from '@aws-sdk/client-elastic-load-balancing-v2';
@@ -27,8 +28,7 @@ export interface Aws {
 /** Creates the clients. Rejects if the SDK, an optional dependency, is not installed. */
 export async function connect({ ec2Endpoint, ...options }: ConnectOptions): Promise<Aws> {
   const sdk = await import('@aws-sdk/client-elastic-load-balancing-v2').catch((error: unknown) => {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!isMissing) throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new Error(`load balancers of AWS need its SDK: npm install ${sdkPackage}`, { cause: error });
   });
   const clientOf = ({ region, endpoint, maxAttempts }: ConnectOptions): ElasticLoadBalancingV2 => {

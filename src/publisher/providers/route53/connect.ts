@@ -1,5 +1,6 @@
 // The client of Route 53. The SDK is loaded on demand and finds credentials itself.
 import type { Route53 as Client } from '@aws-sdk/client-route-53';
+import { codeOf } from '../../../api/error-message.ts';
 
 const sdkPackage = '@aws-sdk/client-route-53';
 
@@ -27,8 +28,7 @@ const timeouts = { connectionTimeout: 5000, requestTimeout: 30_000 };
 /** Creates a client. Rejects if the SDK, an optional dependency, is not installed. */
 export async function connect(options: ConnectOptions): Promise<Route53> {
   const sdk = await import('@aws-sdk/client-route-53').catch((error: unknown) => {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!isMissing) throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new Error(`the publisher needs the SDK of AWS for Route 53: npm install ${sdkPackage}`, { cause: error });
   });
   const common = {
