@@ -52,14 +52,16 @@ export async function measureApi(running: Running, progress: (text: string) => v
   return results;
 }
 
-type Request = (index: number) => [string, string, string?, string?];
+/** A request by its number. */
+export type Request = (index: number) => [string, string, string?, string?];
 
-const createRequest =
+/** Creates a Service. */
+export const createRequest =
   (tag: string): Request =>
   (index) => ['POST', services, JSON.stringify(service(`${tag}-${index}`))];
 
 /** A patch that changes one annotation: every index another Service. */
-const updateRequest: Request = (index) => [
+export const updateRequest: Request = (index) => [
   'PATCH',
   `${services}/first-${index % 3000}`,
   JSON.stringify({ metadata: { annotations: { 'example.org/turn': String(index) } } }),
@@ -79,28 +81,35 @@ const service = (name: string): object => ({
   },
 });
 
-async function measureWrites(
+/** The rate of writes, and the CPU of the server for each. */
+export async function measureWrites(
   running: Running,
   batch: { readonly clients: number; readonly count: number; readonly request: Request },
 ): Promise<{ value: number; cpuMicros: number }> {
   const before = running.cpuSeconds();
-  const seconds = await load(running.target, batch);
+  const seconds = await load(running.targets ?? running.target, batch);
   return {
     value: batch.count / seconds,
     cpuMicros: ((running.cpuSeconds() - before) / batch.count) * 1e6,
   };
 }
 
-async function measureList(running: Running): Promise<Result> {
+/** The duration of a complete list. */
+export async function measureList(running: Running, count = total): Promise<Result> {
   const rounds = 5;
   const before = running.cpuSeconds();
   const seconds = await load(running.target, { clients: 1, count: rounds, request: () => ['GET', services] });
   const cpuMicros = ((running.cpuSeconds() - before) / rounds) * 1e6;
-  return { name: 'list of 10,000 Services', unit: 'ms', value: (seconds / rounds) * 1000, cpuMicros };
+  return {
+    name: `list of ${count.toLocaleString('en')} Services`,
+    unit: 'ms',
+    value: (seconds / rounds) * 1000,
+    cpuMicros,
+  };
 }
 
 /** The time until every watcher has received one write. */
-async function measureFanOut(running: Running): Promise<Result> {
+export async function measureFanOut(running: Running): Promise<Result> {
   const path = '/api/v1/namespaces/default/configmaps';
   const writer = await Connection.open(running.target);
   const rounds = 5;
@@ -108,8 +117,10 @@ async function measureFanOut(running: Running): Promise<Result> {
   let wanted = 0;
   let done = (): void => undefined;
   const watchers: Connection[] = [];
+  const targets = running.targets ?? [running.target];
   for (let opened = 0; opened < watcherCount; opened += 50) {
-    const some = await Promise.all(Array.from({ length: 50 }, () => Connection.open(running.target)));
+    const target = targets[(opened / 50) % targets.length] ?? running.target;
+    const some = await Promise.all(Array.from({ length: 50 }, () => Connection.open(target)));
     for (const connection of some) {
       connection.stream(`${path}?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Dfan-out`, (chunk) => {
         if (chunk.includes('"round')) seen++;

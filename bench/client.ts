@@ -96,16 +96,22 @@ export interface Response {
   readonly body: Buffer;
 }
 
-/** Runs `count` requests over `clients` connections; resolves with the duration in seconds. */
+/** Runs `count` requests over `clients` connections, to the servers in turn; resolves with the duration in seconds. */
 export async function load(
-  target: Target,
+  target: Target | readonly Target[],
   {
     clients,
     count,
     request,
   }: { clients: number; count: number; request: (index: number) => [string, string, string?, string?] },
 ): Promise<number> {
-  const connections = await Promise.all(Array.from({ length: clients }, () => Connection.open(target)));
+  const targets = [target].flat();
+  const open = (index: number): Promise<Connection> => {
+    const chosen = targets[index % targets.length];
+    if (chosen === undefined) throw new Error('bug: there is no server to measure');
+    return Connection.open(chosen);
+  };
+  const connections = await Promise.all(Array.from({ length: clients }, (_, index) => open(index)));
   let next = 0;
   const started = performance.now();
   await Promise.all(

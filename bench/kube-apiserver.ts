@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { startEtcd } from './etcd/programs.ts';
+import type { RunningEtcd } from './etcd/programs.ts';
 import { cpuSecondsOf, firstAnswer, freePort, residentBytesOf, start, stopAll } from './process.ts';
 import type { Running } from './process.ts';
 
@@ -14,26 +16,35 @@ export interface Programs {
   readonly etcd: string;
 }
 
-/** kube-apiserver with one etcd, both with their data on the same disk as ours. */
+/** kube-apiserver with an etcd of its own, both with their data on the same disk as ours. */
 export async function startKubeApiserver({ apiserver, etcd }: Programs): Promise<Running> {
+  const store = await startEtcd(etcd);
+  const running = await kubeApiserverOver(apiserver, store);
+  return {
+    ...running,
+    name: 'kube-apiserver + etcd',
+    cpuSeconds: () => running.cpuSeconds() + store.cpuSeconds(),
+    residentBytes: () => running.residentBytes() + store.residentBytes(),
+    async stop() {
+      await running.stop();
+      await store.stop();
+    },
+  };
+}
+
+/** kube-apiserver over an etcd that runs. */
+export async function kubeApiserverOver(apiserver: string, store: RunningEtcd): Promise<Running> {
   const directory = await mkdtemp(join(tmpdir(), 'kube-apiserver-bench-'));
-  const [port, clientPort, peerPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const port = await freePort();
   await writeFile(join(directory, 'tokens.csv'), `${token},bench,1,"system:masters"\n`);
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   await writeFile(join(directory, 'sa.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
 
-  const store = start(etcd, [
-    `--data-dir=${join(directory, 'etcd')}`,
-    `--listen-client-urls=http://127.0.0.1:${clientPort}`,
-    `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
-    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-    `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
-    `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
-  ]);
   const server = start(apiserver, [
-    `--etcd-servers=http://127.0.0.1:${clientPort}`,
+    `--etcd-servers=${store.url}`,
     `--secure-port=${port}`,
     '--bind-address=127.0.0.1',
+    '--advertise-address=192.0.2.10', // required where there is no default route
     `--cert-dir=${join(directory, 'certificates')}`,
     `--token-auth-file=${join(directory, 'tokens.csv')}`,
     '--authorization-mode=AlwaysAllow',
@@ -45,15 +56,15 @@ export async function startKubeApiserver({ apiserver, etcd }: Programs): Promise
   ]);
   const target = { host: '127.0.0.1', port, token };
   const coldStartMs = await firstAnswer(target, '/api/v1/namespaces/default/services/kubernetes');
-  const pids = [server.pid ?? 0, store.pid ?? 0];
+  const pids = [server.pid ?? 0];
   return {
-    name: 'kube-apiserver + etcd',
+    name: 'kube-apiserver',
     target,
     coldStartMs,
     cpuSeconds: () => cpuSecondsOf(pids),
     residentBytes: () => residentBytesOf(pids),
     async stop() {
-      await stopAll([server, store]);
+      await stopAll([server]);
       await rm(directory, { recursive: true, force: true });
     },
   };

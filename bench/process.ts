@@ -12,6 +12,8 @@ import type { Target } from './client.ts';
 export interface Running {
   readonly name: string;
   readonly target: Target;
+  /** All servers, if there are several. */
+  readonly targets?: readonly Target[];
   /** Milliseconds from the start of the process to the first response. */
   readonly coldStartMs: number;
   /** CPU seconds used so far by all its processes. */

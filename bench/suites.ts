@@ -10,6 +10,7 @@ import { fairleadControllers, kubeControllerManager } from './controllers/progra
 import { crowdFlags, crowdTokens, measureCrowd } from './crowd.bench.ts';
 import { measureDashboard } from './dashboard.bench.ts';
 import { measureDns } from './dns.bench.ts';
+import { measureEtcd } from './etcd.bench.ts';
 import { measureHostileBodies } from './hostile-bodies.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
@@ -25,7 +26,8 @@ import { measurePublisher } from './publisher.bench.ts';
 import { externalDns, fairleadPublisher } from './publisher/programs.ts';
 import { measureRules } from './proxy/in-namespace.ts';
 import { measurePath } from './proxy/path.ts';
-import { comparison, figures, table } from './table.ts';
+import { measureScale } from './scale.bench.ts';
+import { comparison, figures, show, table } from './table.ts';
 
 type Progress = (text: string) => void;
 
@@ -67,7 +69,31 @@ async function runApi(progress: Progress): Promise<string> {
     apiserver === undefined || etcd === undefined
       ? undefined
       : await measured(await startKubeApiserver({ apiserver, etcd }), measureApi, progress);
-  return comparison([...ours, ...(await measureLimit())], peer, 'kube-apiserver + etcd');
+  return comparison([...ours, ...(await measureLimit())], peer, { peerName: 'kube-apiserver + etcd' });
+}
+
+async function runEtcd(progress: Progress): Promise<string> {
+  const etcd = program('ETCD', 'etcd');
+  if (etcd === undefined) return 'etcd is not installed.';
+  const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
+  const all = await measureEtcd({ etcd, apiserver }, progress);
+  const names = new Set(all.flatMap(({ results }) => results.map(({ name }) => name)));
+  const rows = [...names].map((name) => [
+    name,
+    ...all
+      .map(({ results }) => results.filter((result) => result.name === name).map(show))
+      .map((cells) => cells.join('')),
+  ]);
+  return table(['', ...all.map(({ name }) => name)], rows);
+}
+
+async function runScale(progress: Progress): Promise<string> {
+  const sqlite = await measureScale(undefined, progress);
+  const etcd = program('ETCD', 'etcd');
+  return comparison(sqlite, etcd === undefined ? undefined : await measureScale(etcd, progress), {
+    peerName: 'etcd',
+    name: 'SQLite',
+  });
 }
 
 async function runAbuse(progress: Progress): Promise<string> {
@@ -95,7 +121,7 @@ async function runControllers(progress: Progress): Promise<string> {
     if (manager === undefined) continue;
     peer.push(...(await measureControllers(kubeControllerManager(manager), { services }, progress)));
   }
-  return comparison(ours, manager === undefined ? undefined : peer, 'kube-controller-manager');
+  return comparison(ours, manager === undefined ? undefined : peer, { peerName: 'kube-controller-manager' });
 }
 
 /** Numbers of Services, or the value of SERVICES: the cost of a change must not grow with them. */
@@ -178,14 +204,14 @@ async function runPublisher(progress: Progress): Promise<string> {
     ours.push(...(await measurePublisher(fairleadPublisher, scale, progress)));
     if (isCompared && peer !== undefined) theirs.push(...(await measurePublisher(externalDns(peer), scale, progress)));
   }
-  return comparison(ours, peer === undefined ? undefined : theirs, 'ExternalDNS');
+  return comparison(ours, peer === undefined ? undefined : theirs, { peerName: 'ExternalDNS' });
 }
 
 async function runProxy(progress: Progress): Promise<string> {
   if (process.getuid?.() !== 0) return `Rules need root to be measured.\n\n${await runRelays(progress)}`;
   const kubeProxy = program('KUBE_PROXY', 'kube-proxy');
   const rules = await measureRules(kubeProxy, progress);
-  const compared = comparison(rules['Fairlead'] ?? [], rules['kube-proxy'], 'kube-proxy, nftables');
+  const compared = comparison(rules['Fairlead'] ?? [], rules['kube-proxy'], { peerName: 'kube-proxy, nftables' });
   return [compared, await runPath(progress), await runRelays(progress)].join('\n\n');
 }
 
@@ -238,6 +264,8 @@ async function runPackage(progress: Progress): Promise<string> {
 /** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
+  { name: 'etcd', run: runEtcd },
+  { name: 'scale', run: runScale },
   { name: 'abuse', run: runAbuse },
   { name: 'hostile', run: runHostile },
   { name: 'controllers', run: runControllers },

@@ -2,7 +2,8 @@ import type { Result } from './api.bench.ts';
 
 const number = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1));
 
-const show = ({ value, unit, cpuMicros }: Result): string =>
+/** A result as the text of a cell. */
+export const show = ({ value, unit, cpuMicros }: Result): string =>
   `${number(value)} ${unit}${cpuMicros === undefined ? '' : ` (${number(cpuMicros)} µs CPU)`}`.trim();
 
 /** The factor by which ours is better; higher is better only for rates. */
@@ -10,8 +11,12 @@ const better = (mine: Result, theirs: Result): string =>
   `${number(mine.unit === '/s' ? mine.value / theirs.value : theirs.value / mine.value)}×`;
 
 /** A Markdown table of results, with a peer if it was measured. */
-export function comparison(ours: readonly Result[], peer: readonly Result[] | undefined, peerName: string): string {
-  const lines = [`| | Fairlead | ${peerName} | ratio |`, '|---|---|---|---|'];
+export function comparison(
+  ours: readonly Result[],
+  peer: readonly Result[] | undefined,
+  { peerName, name = 'Fairlead' }: { readonly peerName: string; readonly name?: string },
+): string {
+  const lines = [`| | ${name} | ${peerName} | ratio |`, '|---|---|---|---|'];
   for (const result of ours) {
     const other = peer?.find(({ name }) => name === result.name);
     const [beside, ratio] = other === undefined ? ['', ''] : [show(other), better(result, other)];
