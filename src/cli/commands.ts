@@ -41,6 +41,16 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
       { summary: entry.summary, group: part, load: () => loadPart(entry) },
     ]),
   ),
+  install: {
+    summary: 'install parts in a Kubernetes cluster, or print their manifests',
+    group: manage,
+    load: async () => (await import('./install/command.ts')).command,
+  },
+  uninstall: {
+    summary: 'remove from a cluster what was installed there',
+    group: manage,
+    load: async () => (await import('./uninstall/command.ts')).command,
+  },
   status: {
     summary: 'print the state of all clusters, and what needs attention',
     group: manage,

@@ -1,9 +1,10 @@
 // Writes the generated pages and dashboards: `npm run docs`. With --check it fails if one of them is out of date, as `npm run check` does, but
 // for the metrics: they are scraped from a cluster, which is left to the system tests.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import { root } from '../harness/process.ts';
+import { chartFiles } from './chart.ts';
 import { dashboardFiles } from './dashboards.ts';
 import { definitionsFile } from './definitions.ts';
 import { flagsPage } from './flags.ts';
@@ -17,6 +18,7 @@ const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/explanation/proposals.md': withRequirements,
   'docs/reference/flags.md': flagsPage,
   'examples/multicluster/definitions.yaml': definitionsFile,
+  ...chartFiles,
   ...Object.fromEntries(Array.from(dashboardFiles, ([path, text]) => [path, () => text])),
   ...(isCheck ? {} : { 'docs/reference/metrics.md': withMetrics }),
 };
@@ -28,5 +30,8 @@ for (const [page, generate] of Object.entries(pages)) {
   if (isCheck) {
     console.error(`${page} is out of date: run npm run docs`);
     process.exitCode = 1;
-  } else writeFileSync(path, text);
+  } else {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
 }

@@ -86,6 +86,11 @@ export class KubeApiserver implements AsyncDisposable {
     return path;
   }
 
+  /** Sends a signal to the server, such as SIGSTOP. */
+  signal(signal: NodeJS.Signals): void {
+    this.#children.at(-1)?.kill(signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children.toReversed()) {
       if (child.exitCode !== null) continue;

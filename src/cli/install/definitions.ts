@@ -8,12 +8,29 @@ import { FatalError } from '../errors.ts';
 import { kindOf } from './kinds.ts';
 import type { Manifest } from './manifest.ts';
 import { installed, isInstalled } from './manifest.ts';
+import type { InstalledPart } from './values.ts';
 
 /** The groups of the kinds that the multi-cluster controller reads and writes in members. */
 export const memberGroups: readonly string[] = ['multicluster.x-k8s.io', 'multicluster.k8s.io', 'about.k8s.io'];
 
+/** The groups of the kinds that a part needs. */
+export const groupsOf = (part: InstalledPart): readonly string[] => {
+  switch (part) {
+    case 'multicluster':
+      return [...memberGroups, 'multicluster.fairlead.dev'];
+    case 'reaper':
+      return memberGroups;
+    case 'loadbalancer':
+      return ['loadbalancer.fairlead.dev'];
+    case 'dns':
+    case 'proxy':
+    case 'controllers':
+      return []; // they work without
+  }
+};
+
 /** The definitions of the kinds of some groups. */
-const definitionsFor = (groups: Iterable<string>): readonly Manifest[] => {
+export const definitionsFor = (groups: Iterable<string>): readonly Manifest[] => {
   const wanted = new Set(groups);
   return definitionsOf(kinds.filter(({ group }) => wanted.has(group))).map((definition) =>
     // A cast: every definition has these fields.
@@ -67,7 +84,8 @@ async function isServed(client: Client, { metadata: { name } }: Manifest): Promi
   return false;
 }
 
-const versionsOf = (definition: string): readonly Kind[] =>
+/** The kinds of a definition that this program reads, one for each version. */
+export const versionsOf = (definition: string): readonly Kind[] =>
   kinds.filter(({ plural, group }) => `${plural}.${group}` === definition);
 
 function otherVersion({ metadata: { name } }: Manifest, existing: Definition): FatalError {

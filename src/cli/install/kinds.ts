@@ -16,12 +16,6 @@ const foreign = (
 
 /** Kinds that only other servers have. */
 const foreignKinds: readonly Kind[] = [
-  foreign('apiextensions.k8s.io', {
-    kind: 'CustomResourceDefinition',
-    plural: 'customresourcedefinitions',
-    version: 'v1',
-    namespaced: false,
-  }),
   foreign('monitoring.coreos.com', {
     kind: 'ServiceMonitor',
     plural: 'servicemonitors',

@@ -24,26 +24,36 @@ const managedByLabel = 'app.kubernetes.io/managed-by';
 const componentLabel = 'app.kubernetes.io/component';
 
 /** On every object that `fairlead install` and `fairlead mcs join` create. */
-const installer = 'fairlead-install';
+export const installer = 'fairlead-install';
+
+/** Selects what they created. */
+export const installedSelector = `${managedByLabel}=${installer}`;
 
 /** Whether they created an object. */
 export const isInstalled = ({ metadata: { labels } }: { readonly metadata: { readonly labels?: object } }): boolean =>
   (labels as Readonly<Record<string, unknown>> | undefined)?.[managedByLabel] === installer;
 
-/** The same object with the labels of an installation. */
-export const installed = (manifest: Manifest, component: string): Manifest => ({
-  ...manifest,
-  metadata: {
-    ...manifest.metadata,
-    labels: {
-      'app.kubernetes.io/name': 'fairlead',
-      'app.kubernetes.io/part-of': 'fairlead',
-      [componentLabel]: component,
-      ...manifest.metadata.labels,
-      [managedByLabel]: installer,
-    },
-  },
+/** The labels of the objects of a component; `managedBy` differs for a release of Helm. */
+export const labelsOf = (component: string, managedBy = installer): Readonly<Record<string, string>> => ({
+  ...selectorOf(component),
+  'app.kubernetes.io/part-of': 'fairlead',
+  [managedByLabel]: managedBy,
 });
+
+/** The labels by which workloads and Services select Pods, which cannot be changed later. */
+export const selectorOf = (component: string): Readonly<Record<string, string>> => ({
+  'app.kubernetes.io/name': 'fairlead',
+  [componentLabel]: component,
+});
+
+/** The same object with further labels. */
+export const labelled = (manifest: Manifest, labels: Readonly<Record<string, string>>): Manifest => ({
+  ...manifest,
+  metadata: { ...manifest.metadata, labels: { ...labels, ...manifest.metadata.labels } },
+});
+
+/** The same object with the labels of an installation. */
+export const installed = (manifest: Manifest, component: string): Manifest => labelled(manifest, labelsOf(component));
 
 /** A role with the account that has it. */
 export interface Grant {

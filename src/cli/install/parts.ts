@@ -1,0 +1,308 @@
+// The manifests of each part. They are the source of the Helm chart and of `fairlead install`.
+import type { PolicyRule } from '../../api/kinds/rbac/policy-rule.ts';
+import { collectorRules, partRules } from '../../server/access/rbac/defaults/fairlead.ts';
+import type { Manifest } from './manifest.ts';
+import { accountManifest, grantManifests, labelled, labelsOf, selectorOf } from './manifest.ts';
+import type { ValueSource } from './source.ts';
+import type { InstalledPart } from './values.ts';
+
+/** A manifest, and the values that must be true for it. */
+export interface PartManifest {
+  readonly manifest: Manifest;
+  readonly when: readonly (readonly [section: string, key: string])[];
+}
+
+/** A port of a container. */
+interface Port {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol?: 'UDP';
+}
+
+/** How a part runs in a Pod. */
+interface Workload {
+  /** Flags besides those of the values. */
+  readonly flags: readonly string[];
+  readonly ports: readonly Port[];
+  /** Paths and names of the ports of the probes. */
+  readonly live: readonly [path: string, port: string];
+  readonly ready: readonly [path: string, port: string];
+  /** The port with /metrics. */
+  readonly metrics: string;
+  /** Fields of the specification of Pods. */
+  readonly pod?: Readonly<Record<string, unknown>>;
+}
+
+/** The port of health and metrics of a part that has one for both. */
+const healthPort = (port: number): Pick<Workload, 'ports' | 'live' | 'ready' | 'metrics'> => ({
+  ports: [{ name: 'health', port }],
+  live: ['/livez', 'health'],
+  ready: ['/readyz', 'health'],
+  metrics: 'health',
+});
+
+const elected = ['--bind-address=0.0.0.0', '--leader-elect-resource-namespace=%n'];
+
+const workloads: Readonly<Record<InstalledPart, Workload>> = {
+  dns: {
+    flags: ['--listen=:1053', '--coredns-ports'],
+    ports: [
+      { name: 'dns', port: 1053, protocol: 'UDP' },
+      { name: 'dns-tcp', port: 1053 },
+      { name: 'health', port: 8080 },
+      { name: 'ready', port: 8181 },
+      { name: 'metrics', port: 9153 },
+    ],
+    live: ['/health', 'health'],
+    ready: ['/ready', 'ready'],
+    metrics: 'metrics',
+    // The resolvers of the node are the upstreams.
+    pod: { priorityClassName: 'system-cluster-critical', dnsPolicy: 'Default' },
+  },
+  multicluster: { flags: ['--member-namespace=%n', ...elected], ...healthPort(10_358) },
+  reaper: { flags: ['--bind-address=0.0.0.0'], ...healthPort(10_359) },
+  controllers: { flags: elected, ...healthPort(10_357) },
+  loadbalancer: { flags: elected, ...healthPort(10_360) },
+  proxy: {
+    flags: ['--hostname-override=$(NODE_NAME)', '--metrics-bind-address=0.0.0.0:10249'],
+    ports: [
+      { name: 'health', port: 10_256 },
+      { name: 'metrics', port: 10_249 },
+    ],
+    live: ['/livez', 'health'],
+    ready: ['/healthz', 'health'],
+    metrics: 'metrics',
+    pod: { priorityClassName: 'system-node-critical', hostNetwork: true },
+  },
+};
+
+const leases: PolicyRule = {
+  apiGroups: ['coordination.k8s.io'],
+  resources: ['leases'],
+  verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+};
+
+/** Rights in the namespace of the installation. */
+const ownRules: Readonly<Partial<Record<InstalledPart, readonly PolicyRule[]>>> = {
+  multicluster: [
+    leases,
+    {
+      apiGroups: ['multicluster.fairlead.dev'],
+      resources: ['clustermembers'],
+      verbs: ['get', 'list', 'watch', 'update'],
+    },
+    { apiGroups: ['multicluster.fairlead.dev'], resources: ['clustermembers/status'], verbs: ['update'] },
+    // The credentials of members, whose tokens it renews.
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'patch'] },
+  ],
+  controllers: [leases],
+  loadbalancer: [leases],
+};
+
+/** Rights in the whole cluster. The controller of the set has the account of a member in each cluster, this one included. */
+const clusterRules = (part: InstalledPart): readonly PolicyRule[] =>
+  part === 'multicluster' ? [] : (partRules[part] ?? []);
+
+/** The manifests of a part, in the order in which they are created. */
+export const manifestsOf = (part: InstalledPart, source: ValueSource): readonly PartManifest[] => [
+  ...unlabelled(part, source).map(({ manifest, when }) => ({
+    manifest: labelled(manifest, labelsOf(part, source.managedBy)),
+    when,
+  })),
+  {
+    manifest: serviceMonitor(part, source),
+    when: [
+      [part, 'enabled'],
+      ['serviceMonitors', 'enabled'],
+    ],
+  },
+];
+
+function unlabelled(part: InstalledPart, source: ValueSource): readonly PartManifest[] {
+  const account = { namespace: source.namespace, name: `fairlead-${part}` };
+  const [rules, own] = [clusterRules(part), ownRules[part]];
+  const isEnabled = [part, 'enabled'] as const;
+  const always = (manifest: Manifest): PartManifest => ({ manifest, when: [isEnabled] });
+  const name = account.name;
+  return [
+    always({
+      ...accountManifest(account),
+      metadata: {
+        ...accountManifest(account).metadata,
+        annotations: source.value(part, 'serviceAccountAnnotations') as Readonly<Record<string, string>>, // placed only
+      },
+    }),
+    ...(rules.length === 0 ? [] : grantManifests({ name, rules, account }).map(always)),
+    ...(own === undefined
+      ? []
+      : grantManifests({ name, rules: own, account, namespace: source.namespace }).map(always)),
+    ...(part === 'controllers' ? collector(account) : []),
+    ...services(part, source).map(always),
+    always(part === 'proxy' ? daemonSet(source) : deployment(part, source)),
+    ...(part === 'proxy'
+      ? []
+      : [{ manifest: budget(part, source), when: [isEnabled, ['podDisruptionBudgets', 'enabled']] as const }]),
+  ];
+}
+
+const collector = (account: { readonly namespace: string; readonly name: string }): readonly PartManifest[] =>
+  grantManifests({ name: 'fairlead-garbage-collector', rules: collectorRules, account }).map((manifest) => ({
+    manifest,
+    when: [
+      ['controllers', 'enabled'],
+      ['controllers', 'garbageCollector'],
+    ],
+  }));
+
+const metadataOf = (part: InstalledPart, { namespace }: ValueSource, suffix = ''): Manifest['metadata'] => ({
+  name: `fairlead-${part}${suffix}`,
+  namespace,
+});
+
+function deployment(part: InstalledPart, source: ValueSource): Manifest {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: metadataOf(part, source),
+    spec: {
+      replicas: source.value(part, 'replicas'),
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      selector: { matchLabels: selectorOf(part) },
+      template: podTemplate(part, source, {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: selectorOf(part) },
+          },
+        ],
+      }),
+    },
+  };
+}
+
+const daemonSet = (source: ValueSource): Manifest => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: metadataOf('proxy', source),
+  spec: {
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } },
+    selector: { matchLabels: selectorOf('proxy') },
+    template: podTemplate('proxy', source, {}),
+  },
+});
+
+function podTemplate(part: InstalledPart, source: ValueSource, more: object): object {
+  const { flags, ports, live, ready, pod = {} } = workloads[part];
+  const probe = ([path, port]: readonly [string, string], rest: object): object => ({
+    httpGet: { path, port },
+    ...rest,
+  });
+  return {
+    metadata: { labels: selectorOf(part) },
+    spec: {
+      serviceAccountName: `fairlead-${part}`,
+      imagePullSecrets: source.value('image', 'pullSecrets'),
+      nodeSelector: source.value(part, 'nodeSelector'),
+      tolerations: source.value(part, 'tolerations'),
+      ...more,
+      ...pod,
+      containers: [
+        {
+          name: part,
+          image: source.image,
+          imagePullPolicy: source.value('image', 'pullPolicy'),
+          args: source.listed([part, ...flags], part, 'args'),
+          ...(part === 'proxy' ? { env: proxyEnv(source) } : {}),
+          ports: ports.map(({ name, port, protocol = 'TCP' }) => ({ name, containerPort: port, protocol })),
+          livenessProbe: probe(live, { periodSeconds: 10, failureThreshold: 6 }),
+          readinessProbe: probe(ready, { periodSeconds: 2 }),
+          resources: source.value(part, 'resources'),
+          securityContext: part === 'proxy' ? privileged : restricted,
+        },
+      ],
+    },
+  };
+}
+
+/** As the Pod Security Standard "restricted" requires. */
+const restricted = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  runAsGroup: 65_532,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+/** For rules in the kernel, and node ports below 1024. */
+const privileged = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  runAsUser: 0,
+  capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_BIND_SERVICE'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+/** The address of the API server is not that of its Service, which only works once a proxy runs. */
+const proxyEnv = (source: ValueSource): readonly object[] => [
+  { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+  { name: 'KUBERNETES_SERVICE_HOST', value: source.value('proxy', 'apiServerHost') },
+  { name: 'KUBERNETES_SERVICE_PORT', value: source.value('proxy', 'apiServerPort') },
+];
+
+/** The Service of the DNS server, and one for the metrics of each part. */
+function services(part: InstalledPart, source: ValueSource): readonly Manifest[] {
+  const { metrics } = workloads[part];
+  const service = (metadata: Manifest['metadata'], spec: object): Manifest => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec: { selector: selectorOf(part), ...spec },
+  });
+  const port = (name: string, number: number, protocol = 'TCP'): object => ({
+    name,
+    port: number,
+    protocol,
+    targetPort: name,
+  });
+  return [
+    ...(part === 'dns'
+      ? [
+          service(metadataOf(part, source), {
+            clusterIP: source.value('dns', 'clusterIP'),
+            ports: [port('dns', 53, 'UDP'), port('dns-tcp', 53)],
+          }),
+        ]
+      : []),
+    service(
+      { ...metadataOf(part, source, '-metrics'), labels: { 'fairlead.dev/metrics': 'true' } },
+      {
+        clusterIP: 'None',
+        ports: [port(metrics, workloads[part].ports.find(({ name }) => name === metrics)?.port ?? 0)],
+      },
+    ),
+  ];
+}
+
+const budget = (part: InstalledPart, source: ValueSource): Manifest => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: metadataOf(part, source),
+  spec: { maxUnavailable: 1, selector: { matchLabels: selectorOf(part) } },
+});
+
+const serviceMonitor = (part: InstalledPart, source: ValueSource): Manifest => ({
+  apiVersion: 'monitoring.coreos.com/v1',
+  kind: 'ServiceMonitor',
+  metadata: {
+    ...metadataOf(part, source),
+    labels: source.extended(labelsOf(part, source.managedBy), 'serviceMonitors', 'labels'),
+  },
+  spec: {
+    selector: { matchLabels: { ...selectorOf(part), 'fairlead.dev/metrics': 'true' } },
+    endpoints: [{ port: workloads[part].metrics, path: '/metrics' }],
+  },
+});
