@@ -37,6 +37,12 @@ export function putsEpoch(keys: Keys, { positions, offset, restore }: Omit<Epoch
 export const isEpoch = ({ modRevision }: Epoch, response: OperationResponse | undefined): boolean =>
   response?.type === 'range' && (response.kvs[0]?.modRevision ?? 0) === modRevision;
 
+/** Whether the records of a prefix are of this epoch. */
+export function hasEpoch(kvs: readonly KeyValue[], keys: Keys, { modRevision }: Epoch): boolean {
+  const name = epochKey(keys);
+  return (kvs.find(({ key }) => key === name)?.modRevision ?? 0) === modRevision;
+}
+
 export async function readEpoch(client: EtcdClient, keys: Keys): Promise<Epoch> {
   const { kvs } = await client.call(range, { key: epochKey(keys) });
   return epochOf(kvs[0]);

@@ -12,7 +12,7 @@ import { Compaction, compactedRevision } from './compaction.ts';
 import type { ConnectOptions } from './connect.ts';
 import { connect, retryMs } from './connect.ts';
 import type { Epoch } from './epoch.ts';
-import { raiseRevisions, readEpoch, requireComplete } from './epoch.ts';
+import { hasEpoch, raiseRevisions, readEpoch, requireComplete } from './epoch.ts';
 import { failureOf, reasonOf } from './failures.ts';
 import { Feed } from './feed.ts';
 import { Keys } from './keys.ts';
@@ -341,6 +341,10 @@ class EtcdStore implements Store {
     const { header } = await this.#client.call(range, { key: this.#keys.prefix, isCountOnly: true });
     const oldest = Math.max(1, header.revision - historyLength, epoch.modRevision);
     const { kvs, revision } = await this.#readFrom(oldest);
+    if (!hasEpoch(kvs, this.#keys, epoch)) {
+      await this.#load(historyLength); // a restore has begun since the epoch was read
+      return;
+    }
     this.#mirror.load({ kvs, revision, epoch });
     this.#feed.start();
     for (let before = 0; this.#mirror.reached < header.revision;) {

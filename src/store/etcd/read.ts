@@ -6,7 +6,7 @@ import type { EtcdAddress } from './client.ts';
 import { EtcdClient } from './client.ts';
 import type { ConnectOptions } from './connect.ts';
 import { connect } from './connect.ts';
-import { readEpoch, requireComplete } from './epoch.ts';
+import { hasEpoch, readEpoch, requireComplete } from './epoch.ts';
 import { Keys } from './keys.ts';
 import type { KeyValue } from './messages.ts';
 import { range } from './messages.ts';
@@ -41,6 +41,9 @@ export async function readEtcdState(options: EtcdReadOptions): Promise<EtcdState
   const kvs = await readAll(client, keys, header.revision);
   if (kvs.length === 0)
     throw new EtcdPrefixError(`the etcd prefix ${keys.path} is empty: pass the prefix of a cluster`);
+  if (!hasEpoch(kvs, keys, epoch)) {
+    throw new EtcdPrefixError(`the state of the etcd prefix ${keys.path} was replaced meanwhile: repeat the command`);
+  }
   const mirror = new Mirror(keys);
   mirror.load({ kvs, revision: header.revision, epoch });
   const { history } = mirror;
