@@ -38,7 +38,6 @@ export async function measureScale(etcd: string | undefined, progress: (text: st
     results.push({ name: 'start until the first answer', unit: 'ms', value: await servers.restart() });
     await new Promise((resolve) => setTimeout(resolve, 5000)); // start-up work must end before memory is read
     results.push({ name: 'memory of the server after a start', unit: 'MB', value: servers.residentBytes() / 1e6 });
-    if (store !== undefined) results.push({ name: 'memory of etcd', unit: 'MB', value: store.residentBytes() / 1e6 });
     return results;
   } finally {
     await servers.stop();
