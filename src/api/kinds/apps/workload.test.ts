@@ -162,6 +162,18 @@ test('reports an invalid selector as Kubernetes does, and does not compare it wi
   assert.deepEqual(errorsOf(daemonSetKind), []);
 });
 
+test('a DaemonSet counts the versions of its template', () => {
+  const countOf = ({ metadata }: ApiObject): string | undefined =>
+    metadata.annotations?.['deprecated.daemonset.template.generation'];
+  const first = daemonSetKind.prepareForCreate(made(daemonSetKind, good), context);
+  assert.equal(countOf(first), '1');
+  const same = daemonSetKind.prepareForUpdate(made(daemonSetKind, { ...good, minReadySeconds: 5 }), first, context);
+  assert.equal(countOf(same), '1');
+  const template = { ...good.template, spec: { containers: [{ ...container, image: 'web:2' }] } };
+  const next = daemonSetKind.prepareForUpdate(made(daemonSetKind, { ...good, template }), first, context);
+  assert.equal(countOf(next), '2');
+});
+
 test('a StatefulSet drops maxUnavailable', () => {
   const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1, maxUnavailable: 2 } };
   const { spec } = statefulSetKind.prepareForCreate(made(statefulSetKind, { ...good, updateStrategy }), context);

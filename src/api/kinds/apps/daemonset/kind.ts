@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { labelSelector, objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, int32, int64, intOrString, oneOf, optional, pointer, struct } from '../../../schema/schema.ts';
@@ -94,10 +96,28 @@ export const daemonSetKind = defineKind<DaemonSet>({
       revisionHistoryLimit: spec.revisionHistoryLimit ?? 10,
     },
   }),
-  prepareForCreate: (object) => ({ ...object, status: noNodes }),
+  prepareForCreate: (object) => ({
+    ...withTemplateGeneration(object, Math.max(templateGeneration(object), 1)),
+    status: noNodes,
+  }),
+  prepareForUpdate: (object, old) => {
+    const isChanged = !isDeepStrictEqual(object.spec.template, old.spec.template);
+    return withTemplateGeneration(object, templateGeneration(old) + (isChanged ? 1 : 0));
+  },
   validateCreate: specErrors,
   validateUpdate: (object, old) => [...selectorChangeErrors(object, old), ...specErrors(object)],
 });
+
+/** Kubernetes counts versions of the template in this annotation, which was a field before apps/v1. */
+const generationAnnotation = 'deprecated.daemonset.template.generation';
+
+const templateGeneration = ({ metadata }: DaemonSet): number =>
+  Number.parseInt(metadata.annotations?.[generationAnnotation] ?? '0', 10) || 0;
+
+function withTemplateGeneration(object: DaemonSet, count: number): DaemonSet {
+  const annotations = { ...object.metadata.annotations, [generationAnnotation]: String(count) };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
 
 const noNodes: DaemonSet['status'] = {
   currentNumberScheduled: 0,
