@@ -151,6 +151,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       readyOnly: false,
       problem: () => (state.started ? undefined : 'not finished'),
     })),
+    { name: 'autoregister-completion', readyOnly: false, problem: () => (state.started ? undefined : 'not finished') },
     { name: 'encryption-at-rest', readyOnly: true, problem: () => unreadableMessage(context.watchCache) },
     { name: 'shutdown', readyOnly: true, problem: () => (state.closing ? 'shutting down' : undefined) },
   ];
@@ -235,6 +236,19 @@ const postStartHooks: readonly string[] = [
   'scheduling/bootstrap-system-priority-classes',
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
+  'start-apiserver-admission-initializer',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
+  'start-cluster-authentication-info-controller',
+  'storage-readiness',
+  // There is no aggregation layer; probes that name its hooks succeed with the others.
+  'start-kube-aggregator-informers',
+  'apiservice-registration-controller',
+  'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller',
+  'apiservice-openapi-controller',
+  'kube-apiserver-autoregistration',
 ];
 
 function fatalProblem(store: Store): string | undefined {
