@@ -28,6 +28,8 @@ suite('the error about a type in a strategically patched object', () => {
     [into('string', 'map[string]string'), 'cannot restore map from string'],
     [into('object', '[]string'), 'cannot restore slice from map'],
     [into('number 5', 'v1.ServiceSpec'), 'cannot restore struct from: int64'],
+    [into('number', 'string'), 'cannot convert int64 to string'],
+    [into('number 1.5', 'int32'), 'cannot convert float64 to int32'],
     [into('object', 'string'), 'unrecognized type: string'],
     [into('string', 'v1.Time'), into('string', 'v1.Time')],
     ['illegal base64 data at input byte 0', 'illegal base64 data at input byte 0'],

@@ -64,11 +64,14 @@ const customTypes = new Set(['v1.Time', 'v1.MicroTime', 'resource.Quantity', 'in
 
 /** Kubernetes converts a strategically patched object without JSON, so errors about types have another text. */
 export function printRestoreProblem(problem: string): string {
-  const [, found = '', type = ''] =
-    /^json: cannot unmarshal (\w+)(?: [\d.e+-]+)? into Go (?:value|struct field \S+) of type (\S.*)$/.exec(problem) ??
-    [];
+  const [, found = '', fraction = '', type = ''] =
+    /^json: cannot unmarshal (\w+)(?: -?\d+(\.\d+)?)? into Go (?:value|struct field \S+) of type (\S.*)$/.exec(
+      problem,
+    ) ?? [];
   if (type === '' || customTypes.has(type)) return problem;
   const kind = goKinds[found] ?? found;
+  if (found === 'number' && fraction !== '') return `cannot convert float64 to ${type}`;
+  if (found === 'number' && type === 'string') return 'cannot convert int64 to string';
   if (type.startsWith('map[')) return `cannot restore map from ${kind}`;
   if (type.startsWith('[]')) return `cannot restore slice from ${kind}`;
   return scalarTypes.has(type) ? `unrecognized type: ${type}` : `cannot restore struct from: ${kind}`;

@@ -68,6 +68,7 @@ function sourceErrors(spec: Spec): readonly FieldError[] {
   const isRoot = hostPath !== undefined && /^\/+$/.test(hostPath.path);
   return [
     ...contentErrors(spec, first),
+    ...(others.includes('flexVolume') ? contentErrors(spec, 'flexVolume') : []),
     // As in Kubernetes, a flexVolume beside another volume is accepted.
     ...others
       .filter((field) => field !== 'flexVolume')
