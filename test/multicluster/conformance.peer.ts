@@ -1,18 +1,19 @@
 // The conformance suite of the upstream API (sigs.k8s.io/mcs-api), on two clusters of `fairlead up`. MCS_CONFORMANCE names its
 // program, built by `go test -c` in the folder conformance of that repository; MCS_CONFORMANCE_FILTER, if it is set, selects
-// specs by label. Needs root, since the suite connects to port 42, and nslookup. Deployments, Pods and `exec` are simulated (see
+// specs by label, and MCS_CONFORMANCE_REPORT names a file for the report that the suite writes for submission. Needs root, since the suite connects to port 42, and nslookup. Deployments, Pods and `exec` are simulated (see
 // conformance/), since there are no kubelets; the API servers, the controllers, DNS and the proxy are the real ones.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { load } from 'js-yaml';
 
 import { Client } from '../../src/client/client.ts';
+import { version } from '../../src/cli/program.ts';
 import { overHttps } from '../../src/client/https.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
@@ -44,13 +45,28 @@ test('MCS-9 the conformance suite of the upstream API passes', { skip }, async (
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(servers)));
   const report = join(path, 'report.json');
   const filter = process.env['MCS_CONFORMANCE_FILTER'];
-  const flags = ['-kubeconfig', kubeconfig, '-contexts', 'east,west', `-ginkgo.json-report=${report}`];
+  const implementation = [
+    '-organization=Fairlead',
+    '-project=Fairlead',
+    `-version=${version}`,
+    '-url=https://fairlead.dev',
+  ];
+  const flags = [
+    '-kubeconfig',
+    kubeconfig,
+    '-contexts',
+    'east,west',
+    `-ginkgo.json-report=${report}`,
+    ...implementation,
+  ];
   const more = filter === undefined ? [] : [`-ginkgo.label-filter=${filter}`];
   const child = spawn(program, [...flags, ...more], { cwd: path, stdio: ['ignore', 'pipe', 'inherit'] });
   stack.defer(() => void child.kill('SIGKILL'));
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk));
   await once(child, 'close');
+  const submitted = process.env['MCS_CONFORMANCE_REPORT'];
+  if (submitted !== undefined) await copyFile(join(path, 'report.yaml'), submitted);
   const specs = await readReport(report).catch((cause: unknown) => {
     throw new Error(`no report: ${printed}`, { cause });
   });

@@ -193,6 +193,8 @@ describe('members are objects', () => {
     });
     await using _ = await startController(systemClock);
     for (const id of ['east', 'west']) await reports(id, 'InSync', 'True InSync');
+    const listed = await mcs('list', '--hub', 'west');
+    assert.deepEqual([listed.code, listed.out], [0, 'ID    STATE  REASON\neast  ready\nwest  ready\n'], listed.err);
     const again = await mcs('import-members', file, '--hub', 'west');
     assert.match(again.err, /"east" is a ClusterMember already; nothing was changed/);
   });

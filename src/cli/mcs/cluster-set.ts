@@ -1,18 +1,25 @@
 // Which clusters `fairlead mcs` reads: those of a members file, or the contexts of a kubeconfig.
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../api/error-message.ts';
-import { contextOfEachCluster } from '../../client/kubeconfig.ts';
+import { Client } from '../../client/client.ts';
+import { connectionReason } from '../../client/connection-error.ts';
+import { overHttps } from '../../client/https.ts';
+import { contextOfEachCluster, readKubeconfig } from '../../client/kubeconfig.ts';
 import { endpointRangesOf } from '../../multicluster/guard/policy.ts';
 import { Vips } from '../../multicluster/member/vips.ts';
 import type { MemberEntry } from '../../multicluster/member/entry.ts';
-import { UsageError } from '../errors.ts';
+import { listMembers } from '../../multicluster/objects/member-objects.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import { textOf } from '../options/flags.ts';
 import { contextsText, findCluster } from '../part/cluster-access.ts';
 import { defaultRanges } from '../up/ranges.ts';
+import { version } from '../program.ts';
 import { stateOf } from '../up/stored-clusters.ts';
 import { clientOf, entriesOf } from './entries.ts';
 import { readMembers } from './follow-members.ts';
+import type { Hub } from './hub.ts';
+import { hubOf } from './hub.ts';
 
 /** The clusters to read. */
 export interface ClusterSet {
@@ -25,9 +32,26 @@ export interface ClusterSet {
 
 /** Finds the clusters as the flags name them, else as other commands find theirs. */
 export async function findSet(settings: Settings): Promise<ClusterSet> {
-  const members = textOf(settings, 'members');
+  const [members, hub] = [textOf(settings, 'members'), textOf(settings, 'hub')];
+  if (members !== undefined && hub !== undefined)
+    throw new UsageError('--members and --hub are two sources of members: pass one');
+  if (hub !== undefined) return setOfObjects(hubOf(settings));
   if (members === undefined) return setOfContexts(settings);
   return { entries: entriesOf(await readMembers(members), members), source: undefined, dnsOf: () => undefined };
+}
+
+async function setOfObjects(hub: Hub): Promise<ClusterSet> {
+  const access = await readKubeconfig({ paths: hub.paths, context: hub.context, env: process.env });
+  using client = new Client(overHttps(access, { userAgent: `fairlead/${version}` }));
+  const options = { namespace: hub.namespace, userAgent: `fairlead/${version}` };
+  const entries = await listMembers(client, options).catch((cause: unknown) => {
+    throw new FatalError(`could not read the ClusterMembers of ${access.context}: ${connectionReason(cause)}`, {
+      cause,
+    });
+  });
+  if (entries.length === 0)
+    throw new FatalError(`namespace ${hub.namespace} of ${access.context} has no ClusterMembers: pass --namespace`);
+  return { entries, source: `the ClusterMembers of ${access.context}`, dnsOf: () => undefined };
 }
 
 async function setOfContexts(settings: Settings): Promise<ClusterSet> {

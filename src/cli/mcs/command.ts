@@ -1,6 +1,3 @@
-import { homedir } from 'node:os';
-import { delimiter } from 'node:path';
-import { kubeconfigPaths } from '../../client/kubeconfig.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
 import { takeSnapshot } from '../../multicluster/inspect.ts';
 import { mcsApis } from '../../multicluster/record.ts';
@@ -9,15 +6,14 @@ import { UsageError } from '../errors.ts';
 import { membersFlag, mergeFlags, mergeOptionsOf } from '../multicluster/part.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, outputFlag, readFlag, textOf } from '../options/flags.ts';
-import { durationFrom, nonEmpty, oneOf, parseBoolean, parseDuration, parseNamespace } from '../options/values.ts';
-import { defaultNamespace } from '../install/manifest.ts';
+import { durationFrom, nonEmpty, oneOf, parseBoolean, parseDuration } from '../options/values.ts';
 import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { findSet } from './cluster-set.ts';
 import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
-import type { Hub } from './object-members.ts';
+import { hubFlags, hubOf } from './hub.ts';
 import type { CommandOutput } from './show.ts';
 import { showExplanation, showPlan, showWhy } from './show.ts';
 import { showStatus } from './status.ts';
@@ -27,6 +23,13 @@ const readFlags: readonly Flag[] = [
   outputFlag,
   ...grouped('Members', [
     { ...membersFlag, default: 'the contexts of --kubeconfig' },
+    ...hubFlags
+      .filter(({ name }) => name !== 'kubeconfig')
+      .map((flag) =>
+        flag.name === 'hub'
+          ? { ...flag, description: 'context of the cluster with the ClusterMembers to read', default: 'none' }
+          : flag,
+      ),
     {
       name: 'kubeconfig',
       value: 'FILE',
@@ -75,32 +78,6 @@ const reading = (
     return exitCode(output, snapshot);
   },
 });
-
-/** The flags that select the ClusterMembers. */
-const hubFlags: readonly Flag[] = [
-  {
-    name: 'hub',
-    value: 'CONTEXT',
-    description: 'context of the cluster of the controller',
-    default: 'the current one',
-  },
-  { name: 'namespace', value: 'NAMESPACE', description: 'namespace of the ClusterMembers', default: defaultNamespace },
-  {
-    name: 'kubeconfig',
-    value: 'FILE',
-    description: 'kubeconfig with the contexts',
-    default: '$KUBECONFIG or ~/.kube/config',
-  },
-];
-
-function hubOf(settings: Settings): Hub {
-  const kubeconfig = textOf(settings, 'kubeconfig');
-  return {
-    paths: kubeconfig === undefined ? kubeconfigPaths(process.env, homedir(), delimiter) : [kubeconfig],
-    context: textOf(settings, 'hub'),
-    namespace: readFlag(settings, 'namespace', parseNamespace, defaultNamespace),
-  };
-}
 
 /** The members file of a call; undefined: members are objects. */
 const fileOf = (settings: Settings): string | undefined =>

@@ -25,18 +25,11 @@ import type { Manifest } from '../install/manifest.ts';
 import { memberAccess, memberAccount } from '../install/member-access.ts';
 import { version } from '../program.ts';
 import { pathsOf } from './entries.ts';
+import type { Hub } from './hub.ts';
 import type { MembersFile } from './members-file.ts';
 
 /** On a ClusterMember: the context of the kubeconfig by which it was joined, with which `leave` removes the account. */
 const contextAnnotation = 'fairlead.dev/context';
-
-/** Where ClusterMembers are kept. */
-export interface Hub {
-  readonly paths: readonly string[];
-  /** undefined: the current context. */
-  readonly context: string | undefined;
-  readonly namespace: string;
-}
 
 export interface JoinOptions {
   readonly hub: Hub;

@@ -54,8 +54,7 @@ export class MemberObjects {
   readonly #clock: Clock;
   readonly #members: Informer<ClusterMember>;
   readonly #secrets: Informer<Secret>;
-  /** Ranges → their addresses. Members with the same ranges share them, so that a service has one address in all (MCS-41). */
-  readonly #vips = new Map<string, Vips>();
+  readonly #vips = sharedVips();
   /** ID → its member. */
   #known: ReadonlyMap<string, KnownMember> = new Map();
 
@@ -104,58 +103,94 @@ export class MemberObjects {
   }
 
   async #readOne(object: ClusterMember): Promise<KnownMember> {
-    const { namespace = '', name: id = '', uid, deletionTimestamp } = object.metadata;
+    const { namespace = '', name: id = '', uid } = object.metadata;
     const last = this.#known.get(id);
     const before = last?.object.metadata.uid === uid ? last : undefined;
     const access = await accessOf(object, this.#secrets.get(keyFor({ namespace, name: object.spec.secretRef.name })));
     const usable = access.problem === undefined ? access : before?.usable;
     const invalid = problemsOf(object);
-    const { secretRef: _, context, ...settings } = object.spec;
-    const isLeaving = settings.leaving === true || deletionTimestamp !== undefined;
     const entry =
       invalid === undefined
-        ? {
-            ...optionsOf(settings),
-            id,
-            isLeaving,
-            vips: settings.superclusterCIDRs && this.#vipsOf(settings.superclusterCIDRs),
-            connect: () => this.#connect(id),
-            version: JSON.stringify([uid, settings, isLeaving, context, usable && serverOf(usable)]),
-          }
+        ? entryFor(object, usable, { vips: this.#vips, connect: () => this.#connect(id) })
         : before?.entry;
     return { object, access, usable, invalid, entry };
   }
 
-  #vipsOf(cidrs: readonly string[]): Vips {
-    const key = JSON.stringify(cidrs.toSorted());
-    const vips = this.#vips.get(key) ?? new Vips(cidrs);
-    this.#vips.set(key, vips);
-    return vips;
-  }
-
-  /** A client whose requests fail with the reason while the Secret is not usable, and that follows new credentials. */
   #connect(id: string): Client {
-    const usable = (): UsableAccess => {
-      const access = this.#known.get(id)?.access;
-      if (access === undefined || access.problem !== undefined)
-        throw new KubeconfigError(access?.problem?.message ?? `there is no ClusterMember ${id}`);
-      return access;
-    };
-    const open = lazyTransport(async () => {
-      const { access } = usable();
-      return overHttps(
-        {
-          ...access,
-          async credentials() {
-            const { access: now } = usable();
-            return { ...now.embedded, ...(now.ca === undefined || now.ca === access.ca ? {} : { ca: now.ca }) };
-          },
-        },
-        { userAgent: this.#options.userAgent },
-      );
-    });
-    return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });
+    const missing: MemberAccess = { problem: { reason: 'SecretNotFound', message: `there is no ClusterMember ${id}` } };
+    return connectWith(() => this.#known.get(id)?.access ?? missing, this.#options.userAgent);
   }
+}
+
+/** The ClusterMembers of a namespace as they are now; invalid ones are left out. */
+export async function listMembers(
+  client: Client,
+  { namespace, userAgent }: MemberObjectsOptions,
+): Promise<readonly MemberEntry[]> {
+  const { items } = await client.list(clusterMemberKind, { namespace });
+  const vips = sharedVips();
+  const valid = items.filter((object) => problemsOf(object) === undefined);
+  return Promise.all(
+    valid.map(async (object) => {
+      const access = await accessOf(
+        object,
+        await client.find(secretKind, { namespace, name: object.spec.secretRef.name }),
+      );
+      const usable = access.problem === undefined ? access : undefined;
+      return entryFor(object, usable, { vips, connect: () => connectWith(() => access, userAgent) });
+    }),
+  );
+}
+
+/** Members with the same ranges share them, so that a service has one address in all (MCS-41). */
+function sharedVips(): (cidrs: readonly string[]) => Vips {
+  const known = new Map<string, Vips>();
+  return (cidrs) => {
+    const key = JSON.stringify(cidrs.toSorted());
+    const vips = known.get(key) ?? new Vips(cidrs);
+    known.set(key, vips);
+    return vips;
+  };
+}
+
+function entryFor(
+  { metadata: { name: id = '', uid, deletionTimestamp }, spec }: ClusterMember,
+  usable: UsableAccess | undefined,
+  { vips, connect }: { readonly vips: ReturnType<typeof sharedVips>; readonly connect: () => Client },
+): MemberEntry {
+  const { secretRef: _, context, ...settings } = spec;
+  const isLeaving = settings.leaving === true || deletionTimestamp !== undefined;
+  return {
+    ...optionsOf(settings),
+    id,
+    isLeaving,
+    vips: settings.superclusterCIDRs && vips(settings.superclusterCIDRs),
+    connect,
+    version: JSON.stringify([uid, settings, isLeaving, context, usable && serverOf(usable)]),
+  };
+}
+
+/** A client whose requests fail with the reason while the Secret is not usable, and that follows new credentials. */
+function connectWith(accessNow: () => MemberAccess, userAgent: string): Client {
+  const usable = (): UsableAccess => {
+    const access = accessNow();
+    if (access.problem !== undefined) throw new KubeconfigError(access.problem.message);
+    return access;
+  };
+  const open = lazyTransport(async () => {
+    const { access } = usable();
+    return overHttps(
+      {
+        ...access,
+        async credentials() {
+          const { access: now } = usable();
+          return { ...now.embedded, ...(now.ca === undefined || now.ca === access.ca ? {} : { ca: now.ca }) };
+        },
+      },
+      { userAgent },
+    );
+  });
+  return new Client(retrying(open), { fieldManager: 'fairlead-multicluster' });
 }
 
 /** Secrets of other programs in the namespace are not cached. */
