@@ -8,7 +8,7 @@ import type { SetRules } from '../guard/policy.ts';
 import type { ConflictPolicy } from '../merge/merged.ts';
 import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
-import { keysFrom, keysIn } from '../member/keys.ts';
+import { keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { hasRemains } from '../member/remains.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
@@ -21,6 +21,7 @@ import type { Participant } from './membership.ts';
 import { announce, Membership, observedOf, problemOf } from './membership.ts';
 import type { SyncMetrics } from './metrics.ts';
 import { syncMetrics } from './metrics.ts';
+import { ServiceQueues } from './service-queues.ts';
 import { Services } from './services.ts';
 import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
@@ -53,7 +54,7 @@ const readoptMs = 1000;
  *                                  └─► export queue of each exporter ─► ExportReconciler ─► conditions, finalizers
  *                                               ▲ affectsExports, from the result of an import
  *
- * This class decides what is enqueued. The reconcilers read the caches, write, and return what depends on the result;
+ * This class decides what is enqueued, ServiceQueues where. The reconcilers read the caches, write, and return what depends on the result;
  * they never enqueue anything, so that any number of runs in any order leads to the same state.
  */
 export class Sync {
@@ -66,8 +67,7 @@ export class Sync {
   readonly #states = new DeliveryStates();
   readonly #imports: ImportReconciler;
   readonly #exports: ExportReconciler;
-  readonly #importQueues: MemberQueues;
-  readonly #exportQueues: MemberQueues;
+  readonly #queues: ServiceQueues;
   readonly #turn = yieldToEventLoop();
   #term: AbortSignal | undefined;
   /** The rules by which all services were enqueued last. */
@@ -101,27 +101,29 @@ export class Sync {
         ),
       answeredInMs: () => new Map(this.members.map(({ id, probe }) => [id, probe.latencyMs])),
       dropped: () => this.services.droppedOf(),
-      waiting: () => this.#importQueues.lengths,
+      waiting: () => this.#queues.lengths,
     });
     const shared = { services: this.services, membership: this.#membership, states: this.#states, clock };
     this.#imports = new ImportReconciler({ ...shared, metrics: this.#metrics, log, deletionLimits });
     this.#exports = new ExportReconciler({ ...shared, metrics: this.#metrics });
-    this.#importQueues = new MemberQueues({
-      controller: 'imports',
-      clock,
-      log,
-      windowMs,
-      reconcile: (member, key, signal) => this.#reconcileImport(member, key, signal),
-      onFailure: (member, key, failure) => {
-        if (this.#states.apply(key, member.id, { type: 'failed', ...failure })) this.#enqueueExports(key);
-      },
-    });
-    this.#exportQueues = new MemberQueues({
-      controller: 'exports',
-      clock,
-      log,
-      windowMs,
-      reconcile: (member, key, signal) => this.#reconcileExport(member, key, signal),
+    const common = { clock, log, windowMs };
+    this.#queues = new ServiceQueues({
+      services: this.services,
+      membership: this.#membership,
+      imports: new MemberQueues({
+        ...common,
+        controller: 'imports',
+        reconcile: (member, key, signal) => this.#reconcileImport(member, key, signal),
+        onFailure: (member, key, failure) => {
+          const isResult = this.#states.apply(key, member.id, { type: 'failed', ...failure });
+          if (isResult) this.#queues.enqueueExports(key);
+        },
+      }),
+      exports: new MemberQueues({
+        ...common,
+        controller: 'exports',
+        reconcile: (member, key, signal) => this.#reconcileExport(member, key, signal),
+      }),
     });
   }
 
@@ -153,7 +155,7 @@ export class Sync {
 
   /** The number of services that wait to be written to a member. */
   waiting(id: string): number {
-    return this.#importQueues.lengths.get(id) ?? 0;
+    return this.#queues.lengths.get(id) ?? 0;
   }
 
   /** Resolves to whether a member that leaves has nothing of the set any more. */
@@ -172,9 +174,9 @@ export class Sync {
    * its exports are unknown, so that what came from the cluster stays. Resolves when the old one is no longer written to.
    */
   async add(member: Member): Promise<void> {
-    const closed = this.#closeQueues(member.id);
+    const closed = this.#queues.close(member.id);
     this.#membership.add(member);
-    if (this.#term !== undefined) this.#openQueues(member, this.#term);
+    if (this.#term !== undefined) this.#queues.open(member, this.#term);
     this.#stateChanged(member.id);
     await closed;
   }
@@ -183,21 +185,21 @@ export class Sync {
   async remove(id: string): Promise<void> {
     const member = this.#membership.get(id)?.member;
     if (member === undefined) return;
-    const closed = this.#closeQueues(id);
+    const closed = this.#queues.close(id);
     this.#membership.remove(id);
     this.#metrics.connected.remove({ cluster: id });
     this.#checkRanges();
     for (const key of keysIn(member)) this.#sourceChanged(key);
     await closed;
     this.#states.deleteMember(id); // reconciles that were running have set their states until now
-    this.#enqueueRelatedTo(member);
+    this.#queues.enqueueRelatedTo(member);
   }
 
   /** The listener for the member with this id. */
   listenerFor(id: string): MemberListener {
     return {
       source: (key) => this.#sourceChanged(key),
-      target: (key) => this.#importQueues.add(id, key),
+      target: (key) => this.#queues.enqueueImport(id, key),
       namespace: (name) => this.#namespaceChanged(id, name),
       state: () => this.#stateChanged(id),
     };
@@ -210,11 +212,11 @@ export class Sync {
     this.#states.clear();
     this.#imports.beginTerm();
     this.#exports.beginTerm();
-    for (const member of this.members) this.#openQueues(member, signal);
+    for (const member of this.members) this.#queues.open(member, signal);
     this.#compareAll(); // adopts the members that are ready, which enqueues everything in them
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#term = undefined;
-    await Promise.all([this.#importQueues.closeAll(), this.#exportQueues.closeAll()]);
+    await this.#queues.closeAll();
     for (const participant of this.#membership.all()) participant.adoption = 'Pending';
   }
 
@@ -224,9 +226,9 @@ export class Sync {
     if (this.services.isOutOfOrder(key)) this.#sourceChanged(key);
     const outcome = await this.#imports.reconcile(member, key, signal);
     if (outcome.isDeleted) this.#exports.delete(key);
-    else if (this.#exports.dependsOn(key, outcome)) this.#enqueueExports(key);
+    else if (this.#exports.dependsOn(key, outcome)) this.#queues.enqueueExports(key);
     const { keys, members } = outcome.unblocked;
-    for (const id of members) for (const each of keys) this.#importQueues.add(id, each);
+    for (const id of members) for (const each of keys) this.#queues.enqueueImport(id, each);
     return requeue(outcome.requeueAfterMs);
   }
 
@@ -236,27 +238,18 @@ export class Sync {
     return requeue(await this.#exports.reconcile(member, key, signal));
   }
 
-  #openQueues(member: Member, signal: AbortSignal): void {
-    this.#importQueues.open(member, signal);
-    if (member.options.isReadOnly !== true) this.#exportQueues.open(member, signal);
-  }
-
-  async #closeQueues(id: string): Promise<void> {
-    await Promise.all([this.#importQueues.close(id), this.#exportQueues.close(id)]);
-  }
-
   /** Enqueues a service after an export, or what it exports, has changed. */
   #sourceChanged(key: Key): void {
     this.services.changed(key);
-    for (const member of this.#importers(key)) {
+    for (const member of this.#queues.importers(key)) {
       this.#imports.observeChange(member, key);
-      this.#importQueues.add(member.id, key);
+      this.#queues.enqueueImport(member.id, key);
     }
-    this.#enqueueExports(key);
+    this.#queues.enqueueExports(key);
   }
 
   #namespaceChanged(id: string, name: string): void {
-    for (const key of this.services.known()) if (key.startsWith(`${name}/`)) this.#enqueueIn(id, key);
+    for (const key of this.services.known()) if (key.startsWith(`${name}/`)) this.#queues.enqueueIn(id, key);
   }
 
   #stateChanged(id: string): void {
@@ -297,10 +290,10 @@ export class Sync {
     this.#metrics.connected.set({ cluster: member.id }, now.isReady ? 1 : 0);
     if (now.isReady && participant.adoption === 'Pending' && this.#term !== undefined)
       void this.#adopt(participant, this.#term); // handles its errors
-    if (now.shared !== before.shared) return this.#enqueueRelatedTo(member);
-    if (now.isReady && !before.isReady) this.#enqueueAllIn(member);
+    if (now.shared !== before.shared) return this.#queues.enqueueRelatedTo(member);
+    if (now.isReady && !before.isReady) this.#queues.enqueueAllIn(member);
     if ((now.state === 'silent') === (before.state === 'silent')) return;
-    for (const key of keysIn(member)) if (member.record(key)?.onLoss === 'Demote') this.#enqueueImports(key);
+    for (const key of keysIn(member)) if (member.record(key)?.onLoss === 'Demote') this.#queues.enqueueImports(key);
   }
 
   async #adopt(participant: Participant, signal: AbortSignal): Promise<void> {
@@ -311,9 +304,9 @@ export class Sync {
     try {
       await this.#membership.adopt(member, signal);
       participant.adoption = 'Done';
-      this.#enqueueAllIn(member);
+      this.#queues.enqueueAllIn(member);
       // Members that share the addresses have to use those that this one had.
-      if (this.#sharesAddresses(member)) for (const key of keysIn(member)) this.#enqueueImports(key);
+      if (this.#sharesAddresses(member)) for (const key of keysIn(member)) this.#queues.enqueueImports(key);
     } catch (error) {
       participant.adoption = 'Pending';
       if (signal.aborted) return;
@@ -341,62 +334,6 @@ export class Sync {
 
   #sharesAddresses({ id, options: { vips } }: Member): boolean {
     return vips !== undefined && this.members.some((each) => each.id !== id && each.options.vips === vips);
-  }
-
-  /**
-   * Enqueues what depends on the state of a member: all that it exports or that came from it, everywhere; everything in the
-   * member itself; and all exports, since their conditions list the members. A service without exports may have waited for
-   * this member before it is deleted.
-   */
-  #enqueueRelatedTo(member: Member): void {
-    const exported = new Set([...keysIn(member), ...this.services.exportedBy(member.id)]);
-    for (const key of exported) this.services.changed(key);
-    if (this.#term === undefined) return;
-    const imported = this.members.flatMap((each) => keysFrom(member.id, each));
-    for (const key of new Set([...exported, ...imported])) this.#enqueueImports(key);
-    this.#enqueueAllIn(member);
-    for (const key of this.services.known()) {
-      this.#enqueueExports(key);
-      if (this.services.get(key).exporters.length === 0) this.#enqueueImports(key);
-    }
-  }
-
-  /** Enqueues all services in one member. */
-  #enqueueAllIn(member: Member): void {
-    const keys = new Set(keysIn(member));
-    const isRemover = member === this.#remover();
-    for (const key of this.services.known())
-      if (member.concerns(key) || (isRemover && this.#importers(key).includes(member))) keys.add(key);
-    for (const key of keys) this.#enqueueIn(member.id, key);
-  }
-
-  /** Enqueues a service in one member, as an import and as an export. */
-  #enqueueIn(id: string, key: Key): void {
-    this.#importQueues.add(id, key);
-    this.#exportQueues.add(id, key);
-  }
-
-  #enqueueImports(key: Key): void {
-    for (const { id } of this.#importers(key)) this.#importQueues.add(id, key);
-  }
-
-  /** Enqueues a service in the members that export it. */
-  #enqueueExports(key: Key): void {
-    for (const member of this.#exportQueues.members) if (member.isExported(key)) this.#exportQueues.add(member.id, key);
-  }
-
-  /** The members with the namespace of a service; if there is none, one member that deletes it from `Services`. */
-  #importers(key: Key): readonly Member[] {
-    const open = this.#importQueues.members;
-    const concerned = open.filter((member) => member.concerns(key));
-    if (concerned.length > 0) return concerned;
-    const remover = this.#remover();
-    return open.filter((member) => member === remover);
-  }
-
-  /** The member that reconciles services which concern no member, so that they are deleted from `Services`. */
-  #remover(): Member | undefined {
-    return this.participating.find(({ isReady }) => isReady);
   }
 }
 

@@ -76,8 +76,11 @@ export class MemberInMemory {
       },
       serviceExports: { list: () => [...this.exports.values()].flatMap(({ serviceExport }) => serviceExport ?? []) },
       slices: {
+        list: () => [],
         by: (index: string, key: string) =>
-          index === 'source' ? Array.from({ length: this.slicesOfSource }) : (this.exports.get(key)?.slices ?? []),
+          index === 'source'
+            ? Array.from({ length: this.slicesOfSource }, () => ({ metadata: {} }))
+            : (this.exports.get(key)?.slices ?? []),
       },
     };
   }
