@@ -26,6 +26,7 @@ import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
+import { quickProbes } from './clusters.ts';
 
 const namespace = 'fairlead-system';
 
@@ -48,7 +49,7 @@ describe('members are objects', () => {
     const client = new Client(overHttps(await readKubeconfig({ paths: [up.kubeconfig], context: 'west' })));
     const part = startMulticluster(
       { client, log: pino({ level: 'silent' }), metrics: new Registry() },
-      { objects: { namespace, userAgent: 'test' }, clock },
+      { objects: { namespace, userAgent: 'test' }, clock, probeTimes: quickProbes },
     );
     await part.ready;
     return part;
@@ -92,7 +93,7 @@ describe('members are objects', () => {
     assert.equal(status?.clusterUID, metadata.uid);
     assert.match(status?.version ?? '', /^v1\./);
     const before = (await member('east'))?.metadata.resourceVersion;
-    await new Promise((resolve) => setTimeout(resolve, 4500));
+    await new Promise((resolve) => setTimeout(resolve, 2500));
     assert.equal((await member('east'))?.metadata.resourceVersion, before, 'an unchanged status is not written again');
   });
 

@@ -129,7 +129,10 @@ export class Reporter {
     };
     if (deletionTimestamp === undefined)
       return !has && member !== undefined ? write([...finalizers, memberFinalizer]) : false;
-    if (!has || member === undefined || !(await set.withdraw(member, signal))) return false;
+    if (!has) return false;
+    // Nothing was written to a cluster that did not take part under this id.
+    const isRejected = set.rejection(object.metadata.name ?? '') !== undefined;
+    if (!isRejected && (member === undefined || !(await set.withdraw(member, signal)))) return false;
     return write(finalizers.filter((each) => each !== memberFinalizer));
   }
 

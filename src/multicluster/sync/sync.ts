@@ -162,7 +162,8 @@ export class Sync {
   async withdraw(member: Member, signal: AbortSignal): Promise<boolean> {
     const participant = this.#membership.get(member.id);
     const { isLeaving, isReadOnly } = member.options;
-    if (participant?.member !== member || isLeaving !== true || isReadOnly === true) return false;
+    if (participant?.member !== member || isLeaving !== true) return false;
+    if (isReadOnly === true) return true; // another controller withdraws it
     if (!this.#membership.canReconcile(member) || hasRemains(member)) return false;
     await announce(participant, this.#options.setName ?? 'fairlead', signal);
     await this.#options.onJoined?.(member, signal);
