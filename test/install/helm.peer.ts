@@ -255,8 +255,8 @@ describe('an installation by Helm', { skip }, () => {
     ]);
     for (const id of ['east', 'west', 'ours'])
       await startPart(id, 'reaper', ['--bind-address=127.0.0.1', '--health-port=0']);
-    const columns = "custom-columns=A:.status.conditions[?(@.type=='InSync')].status,V:.status.version --no-headers";
-    await prints('west', `get clustermembers -n ${namespace} -o ${columns}`, /^(True +v1\.\d+\.\S+\n){3}$/);
+    const states = '{range .items[*]}{.status.conditions[?(@.type=="InSync")].status} {.status.version}{"\\n"}{end}';
+    await prints('west', `get clustermembers -n ${namespace} -o jsonpath='${states}'`, /^(?:True v1\.\d+\.\S+\n){3}$/);
     const ports = [{ name: 'http', port: 80 }];
     const items = [
       { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { ports, clusterIP: 'None' } },
@@ -276,11 +276,11 @@ describe('an installation by Helm', { skip }, () => {
     for (const id of ['west', 'ours']) await prints(id, slices, /^192\.0\.2\.7$/);
     await prints(
       'east',
-      'get serviceexport web -n shop -o jsonpath=\'{.status.conditions[?(@.type=="Ready")].status}\'',
+      'get serviceexports.multicluster.x-k8s.io web -n shop -o jsonpath=\'{.status.conditions[?(@.type=="Ready")].status}\'',
       /^True$/,
     );
     const port = await freePort();
-    await startPart('west', 'dns', [`--listen=127.0.0.1:${port}`, '--health-listen=127.0.0.1:0']);
+    await startPart('west', 'dns', [`--listen=127.0.0.1:${port}`, `--health-listen=127.0.0.1:${await freePort()}`]);
     const answer = async (): Promise<string> =>
       (await run('dig', ['@127.0.0.1', '-p', `${port}`, '+short', 'web.shop.svc.clusterset.local'])).out.trim();
     await until('the name resolves', async () => (await answer()) === '192.0.2.7');
@@ -320,7 +320,7 @@ describe('an installation by Helm', { skip }, () => {
       'deployments,services,serviceaccounts,secrets,roles,rolebindings,poddisruptionbudgets,endpointslices,leases';
     for (const context of ['east', 'west', 'ours']) {
       const left = await at(context, `get ${kinds} -A -o name`);
-      assert.doesNotMatch(left, /fairlead|member|imported/, `${context}: ${left}`);
+      assert.doesNotMatch(left, /fairlead-|member-|imported-|derived-/, `${context}: ${left}`);
       const clusterScoped = await at(context, 'get clusterroles,clusterrolebindings -o name');
       // Fairlead's own server has roles with a colon, as Kubernetes' default roles.
       assert.doesNotMatch(clusterScoped, /fairlead-/, context);
