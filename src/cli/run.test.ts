@@ -66,7 +66,7 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   [
     'controllers --controllers *,-deployment',
     'fairlead: invalid argument "*,-deployment" for "--controllers" flag: there is no controller "-deployment": choose from ' +
-      'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, garbage-collector-controller, or *\n',
+      'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, node-lifecycle-controller, taint-eviction-controller, garbage-collector-controller, or *\n',
   ],
   [
     'controllers --leader-elect --leader-elect-lease-duration 5s',

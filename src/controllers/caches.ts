@@ -9,12 +9,17 @@ import { serviceKind } from '../api/kinds/core/service/kind.ts';
 import type { Service } from '../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.ts';
+import { leaseKind } from '../api/kinds/coordination/lease/kind.ts';
+import type { Lease } from '../api/kinds/coordination/lease/kind.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Informers } from '../client/informers.ts';
 import { Selection } from './selection.ts';
 import { trimNode, trimPod, trimToMetadata } from './trim.ts';
+
+/** The namespace of the Leases of nodes. */
+export const nodeLeaseNamespace = 'kube-node-lease';
 
 /** A cache of any kind. */
 export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
@@ -26,6 +31,8 @@ export class Caches {
   readonly nodes: Informer<Node>;
   readonly slices: Informer<EndpointSlice, 'service'>;
   readonly endpoints: Informer<Endpoints>;
+  /** The Leases that nodes renew. */
+  readonly nodeLeases: Informer<Lease>;
   readonly selection = new Selection();
   /** Node name → node. */
   readonly nodesByName = new Map<string, Node>();
@@ -39,6 +46,7 @@ export class Caches {
     this.nodes = informers.of(nodeKind, { trim: trimNode });
     this.slices = informers.of(endpointSliceKind, { indexes: { service: indexByService } });
     this.endpoints = informers.of(endpointsKind);
+    this.nodeLeases = informers.of(leaseKind, { namespace: nodeLeaseNamespace });
     const { services, pods, nodes, slices, endpoints } = this;
     // A cast to a common type: readers of any kind use only the metadata.
     this.#all = new Map<Kind, unknown>([

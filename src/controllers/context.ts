@@ -15,6 +15,8 @@ export interface ControllerContext {
   readonly options: ControllersOptions;
   readonly metrics: ControllersMetrics;
   readonly log: Logger;
+  /** Whether a watch has failed recently, so that caches may have been behind. */
+  isInterrupted(): boolean;
   /** The Event recorder of a component. */
   recorder(component: string): EventRecorder;
   /** The metrics observer of a queue; `queue` is its name in kube-controller-manager. */

@@ -14,6 +14,8 @@ import { runGarbageCollector } from './garbage/controller.ts';
 import { ServedKinds } from './garbage/served-kinds.ts';
 import { controllersMetrics } from './metrics.ts';
 import { runMirroring } from './mirroring/controller.ts';
+import { runNodeLifecycle } from './nodes/controller.ts';
+import { runTaintEviction } from './taints/controller.ts';
 import type { ControllerName, ControllersOptions } from './options.ts';
 import { selectedControllers, selectionErrors } from './options.ts';
 
@@ -48,7 +50,8 @@ class Controllers {
     const observer = queueMetrics(registry);
     const gates = options.gates ?? gatesWith();
     const recorder = (component: string): EventRecorder => this.#recorder(component);
-    this.#context = { client, caches, gates, options, metrics, log, recorder, observer };
+    const isInterrupted = (): boolean => this.#informers.failing().length > 0;
+    this.#context = { client, caches, gates, options, metrics, log, isInterrupted, recorder, observer };
     this.#selected = selectedControllers(options.controllers);
     this.#discovery = new WatchErrors(log);
     const onError = (error: unknown): void => this.#discovery.failed('discovery', error);
@@ -77,11 +80,13 @@ class Controllers {
   /** Starts the caches of the selected controllers. The garbage collector starts its own after discovery. */
   #startCaches(): void {
     const { caches } = this.#context;
-    const { services, pods, nodes, slices, endpoints } = caches;
+    const { services, pods, nodes, slices, endpoints, nodeLeases } = caches;
     const read: Readonly<Record<ControllerName, readonly Cache[]>> = {
       'endpoints-controller': [services, pods, endpoints],
       'endpointslice-controller': [services, pods, nodes, slices],
       'endpointslice-mirroring-controller': [services, endpoints, slices],
+      'node-lifecycle-controller': [nodes, nodeLeases],
+      'taint-eviction-controller': [nodes, pods],
       'garbage-collector-controller': [],
     };
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
@@ -94,6 +99,8 @@ class Controllers {
       'endpoints-controller': () => runEndpoints(context, term),
       'endpointslice-controller': () => runEndpointSlices(context, term),
       'endpointslice-mirroring-controller': () => runMirroring(context, term),
+      'node-lifecycle-controller': () => runNodeLifecycle(context, term),
+      'taint-eviction-controller': () => runTaintEviction(context, term),
       'garbage-collector-controller': () => runGarbageCollector(context, this.#kinds, term),
     };
     await Promise.all(Array.from(this.#selected, (name) => runs[name]()));

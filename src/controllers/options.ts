@@ -1,4 +1,5 @@
 import type { Gates } from '../api/gates.ts';
+import type { Clock } from '../client/clock.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
 
 /** Controller names, as in kube-controller-manager. */
@@ -6,6 +7,8 @@ const controllerNames = [
   'endpoints-controller',
   'endpointslice-controller',
   'endpointslice-mirroring-controller',
+  'node-lifecycle-controller',
+  'taint-eviction-controller',
   'garbage-collector-controller',
 ] as const;
 
@@ -41,6 +44,10 @@ export interface ControllersOptions {
   readonly endpointUpdatesBatchPeriodMs?: number;
   /** Delay that batches changes of Endpoints to mirror; default 0. */
   readonly mirroringEndpointUpdatesBatchPeriodMs?: number;
+  /** How long a node may not renew its Lease before it is not ready; default 50 s. */
+  readonly nodeMonitorGracePeriodMs?: number;
+  /** The clock that measures how long nodes have not reported. */
+  readonly clock?: Clock;
 }
 
 const isName = (text: string): text is ControllerName => (controllerNames as readonly string[]).includes(text);

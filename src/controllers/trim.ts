@@ -64,16 +64,16 @@ function withNamedPorts(containers: readonly Container[] | null | undefined): re
   }));
 }
 
-/** Reduces a node to the fields that zones and hints depend on. */
-export function trimNode({ metadata, status }: Node): Node {
+/** Reduces a node to the fields that zones, hints and its health depend on. */
+export function trimNode({ metadata, spec, status }: Node): Node {
   const { allocatable, conditions } = status;
-  const ready = conditions?.find(({ type }) => type === 'Ready');
+  const { creationTimestamp, labels = {} } = metadata;
   const trimmed = {
-    metadata: { ...trimMetadata(metadata), labels: metadata.labels ?? {} },
-    spec: {},
+    metadata: { ...trimMetadata(metadata), labels, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) },
+    spec: spec.taints === undefined ? {} : { taints: spec.taints },
     status: {
       ...(allocatable === undefined ? {} : { allocatable: { cpu: allocatable['cpu'] } }),
-      ...(ready === undefined ? {} : { conditions: [{ type: 'Ready', status: ready.status }] }),
+      ...(conditions === undefined ? {} : { conditions }),
     },
   };
   // A cast because controllers do not read the other required fields.

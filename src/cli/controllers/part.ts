@@ -51,6 +51,8 @@ const durations = [
   ],
 ] as const satisfies readonly (readonly [string, keyof ControllersOptions, string])[];
 
+const gracePeriod = 'node-monitor-grace-period';
+
 const flags: readonly Flag[] = [
   {
     name: 'controllers',
@@ -60,6 +62,12 @@ const flags: readonly Flag[] = [
   },
   ...numbers.map(([name, , description, number]) => ({ name, value: 'N', description, default: String(number) })),
   ...durations.map(([name, , description]) => ({ name, value: 'DURATION', description, default: '0s' })),
+  {
+    name: gracePeriod,
+    value: 'DURATION',
+    description: 'how long a node may not renew its Lease before it is not ready; nodes without a Lease are left alone',
+    default: '50s',
+  },
   featureGatesFlag,
   ...leaderFlags(lease),
 ];
@@ -68,7 +76,7 @@ const flags: readonly Flag[] = [
 export const part: Part = {
   name: 'controllers',
   description:
-    'Run the controllers that maintain EndpointSlices and Endpoints, mirror custom Endpoints and delete objects whose owners no longer exist.',
+    'Run the controllers that maintain EndpointSlices and Endpoints, mirror custom Endpoints, mark nodes that are lost, evict their Pods, and delete objects whose owners no longer exist.',
   examples: [
     'fairlead controllers --kubeconfig controllers.kubeconfig',
     "fairlead controllers --context prod --controllers '*,-garbage-collector-controller'",
@@ -96,6 +104,7 @@ function readOptions(settings: Settings): ControllersOptions {
   return {
     ...Object.fromEntries(given),
     controllers: readFlag(settings, 'controllers', parseSelection, ['*']),
+    nodeMonitorGracePeriodMs: readFlag(settings, gracePeriod, parseDuration, 50_000),
     gates: readFeatureGates(settings).gates,
     ...(election === undefined ? {} : { leaderElection: election }),
   };

@@ -91,7 +91,11 @@ export const sections: Readonly<Record<string, Readonly<Record<string, Value>>>>
   multicluster: { ...common(true, [], large), replicas },
   reaper: { ...common(true, [], small), replicas },
   controllers: {
-    ...common(false, ['--controllers=*,-garbage-collector-controller'], large),
+    ...common(
+      false,
+      ['--controllers=endpointslice-controller,endpoints-controller,endpointslice-mirroring-controller'],
+      large,
+    ),
     replicas,
     garbageCollector: flag(
       false,

@@ -1,4 +1,5 @@
 // The desired endpoint of a Pod, and its comparison with the existing one.
+import { zoneLabel } from '../../api/kinds/core/node/labels.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { IpFamily, Service } from '../../api/kinds/core/service/schema.ts';
@@ -17,8 +18,6 @@ export interface Backend {
   readonly serving: boolean;
   readonly terminating: boolean;
 }
-
-export const zoneLabel = 'topology.kubernetes.io/zone';
 
 /** Pod name → backend, for Pods with an address of the family. */
 export function backendsOf(

@@ -23,7 +23,7 @@ import { DroppedSrvNames, gatesWithoutSrvName } from '../target-ports.ts';
 import { EventDeduplicator } from '../../client/event-correlator.ts';
 import type { SeenTimes } from '../trigger-time.ts';
 import { triggerTime } from '../trigger-time.ts';
-import { zoneLabel } from './backends.ts';
+import { zoneLabel } from '../../api/kinds/core/node/labels.ts';
 import { contributionOf } from './totals.ts';
 import { hintRule } from './hints.ts';
 import type { Plan } from './plan.ts';

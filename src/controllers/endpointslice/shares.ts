@@ -1,7 +1,7 @@
 // The number of endpoints that each zone should be allocated, in proportion to the CPU of its nodes.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { byKey } from '../../api/order.ts';
-import { zoneLabel } from './backends.ts';
+import { zoneLabel } from '../../api/kinds/core/node/labels.ts';
 
 /** The allocation of a zone. */
 export interface Share {

@@ -1,11 +1,10 @@
 // Topology-aware selection: by hints of endpoints, or by ordered topology keys of a cluster.
+import { regionLabel, zoneLabel } from '../../api/kinds/core/node/labels.ts';
 import { regionAnnotation } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { Candidate } from './candidates.ts';
 import type { ThisNode } from './options.ts';
 
 const hostnameKey = 'kubernetes.io/hostname';
-export const zoneKey = 'topology.kubernetes.io/zone';
-const regionKey = 'topology.kubernetes.io/region';
 
 /** The level at which hints select endpoints for this node. */
 export type HintMode = 'PreferSameNode' | 'PreferSameZone' | 'none';
@@ -13,7 +12,7 @@ export type HintMode = 'PreferSameNode' | 'PreferSameZone' | 'none';
 /** The level of hints. An endpoint without hints disables a level for all. */
 export function hintMode(ready: readonly Candidate[], node: ThisNode): HintMode {
   if (ready.length === 0) return 'none';
-  const zone = node.labels?.[zoneKey];
+  const zone = node.labels?.[zoneLabel];
   if (ready.every(hasNodeHints) && ready.some((candidate) => isForNode(candidate, node))) return 'PreferSameNode';
   if (zone && ready.every(hasZoneHints) && ready.some((candidate) => isForZone(candidate, zone)))
     return 'PreferSameZone';
@@ -23,7 +22,7 @@ export function hintMode(ready: readonly Candidate[], node: ThisNode): HintMode 
 /** Whether the hints of an endpoint select it for this node. */
 export function isHinted(candidate: Candidate, mode: HintMode, node: ThisNode): boolean {
   if (mode === 'none') return true;
-  return mode === 'PreferSameNode' ? isForNode(candidate, node) : isForZone(candidate, node.labels?.[zoneKey] ?? '');
+  return mode === 'PreferSameNode' ? isForNode(candidate, node) : isForZone(candidate, node.labels?.[zoneLabel] ?? '');
 }
 
 const hasNodeHints = ({ endpoint }: Candidate): boolean => (endpoint.hints?.forNodes?.length ?? 0) > 0;
@@ -63,6 +62,6 @@ export function chooseByKeys(ready: readonly Candidate[], keys: readonly string[
 export function topologyValue({ endpoint, nodeName, slice }: Candidate, key: string): string | undefined {
   const kept = endpoint.deprecatedTopology?.[key];
   if (key === hostnameKey) return nodeName ?? kept;
-  if (key === regionKey) return slice.metadata.annotations?.[regionAnnotation] ?? kept;
-  return key === zoneKey ? (endpoint.zone ?? kept) : kept;
+  if (key === regionLabel) return slice.metadata.annotations?.[regionAnnotation] ?? kept;
+  return key === zoneLabel ? (endpoint.zone ?? kept) : kept;
 }

@@ -13,7 +13,8 @@ import type { RouteInput } from './routes.ts';
 import { routesOf } from './routes.ts';
 import { clusterAddresses, selectForPort, whyUnrouted } from './service.ts';
 import type { Selection } from './selection.ts';
-import { topologyValue, zoneKey } from './topology.ts';
+import { zoneLabel } from '../../api/kinds/core/node/labels.ts';
+import { topologyValue } from './topology.ts';
 import type { UsedPort, Uses } from './uses.ts';
 import { usesIn } from './uses.ts';
 
@@ -157,7 +158,7 @@ function whyNot(candidate: Candidate, selection: Selection, node: ThisNode): str
     return `its ${key} is ${value}, not this node's ${own}`;
   }
   if (hints === 'PreferSameNode') return `hinted to ${names(candidate.endpoint.hints?.forNodes)}, not to this node`;
-  const zone = node.labels?.[zoneKey] ?? '';
+  const zone = node.labels?.[zoneLabel] ?? '';
   return `hinted to zone ${names(candidate.endpoint.hints?.forZones)}, not to this node's ${zone}`;
 }
 

@@ -245,7 +245,7 @@ describe('the roles of parts', () => {
   });
 
   for (const [example, count] of [
-    ['controllers', 3],
+    ['controllers', 4],
     ['loadbalancer', 2],
     ['multicluster', 3],
     ['publisher', 2],

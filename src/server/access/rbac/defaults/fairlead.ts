@@ -92,6 +92,16 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
 export const collectorRules: readonly PolicyRule[] = [on('*', '*', `${read} delete patch`), events];
 const collectorRole = 'fairlead:garbage-collector';
 
+/** The controllers of nodes have their own role, too: they evict Pods. */
+const nodeControllerRules: readonly PolicyRule[] = [
+  on('', 'nodes pods', read),
+  on('', 'nodes nodes/status pods/status', 'patch'),
+  on('', 'pods', 'delete'),
+  on('coordination.k8s.io', 'leases', read),
+  events,
+];
+const nodeControllerRole = 'fairlead:node-controllers';
+
 const roleOf = (part: string): string => `fairlead:${part}`;
 
 export const fairleadRoles: readonly ClusterRole[] = [
@@ -111,11 +121,13 @@ export const fairleadRoles: readonly ClusterRole[] = [
   role('fairlead:export-services', [on(clusterSet, 'serviceexports', change)], ['edit']),
   ...Object.entries(partRules).map(([part, rules]) => role(roleOf(part), rules)),
   role(collectorRole, collectorRules),
+  role(nodeControllerRole, nodeControllerRules),
 ];
 
 export const fairleadBindings: readonly ClusterRoleBinding[] = [
   ...Object.keys(partRules).map((part) => binding(roleOf(part), [user(partUser(part))])),
   binding(collectorRole, [user(partUser('controllers'))]),
+  binding(nodeControllerRole, [user(partUser('controllers'))]),
 ];
 
 /** The namespace of the leases for leader election and liveness. */

@@ -1,0 +1,3 @@
+// Labels of the place of a node.
+export const zoneLabel = 'topology.kubernetes.io/zone';
+export const regionLabel = 'topology.kubernetes.io/region';

@@ -1,0 +1,229 @@
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import { regionLabel, zoneLabel } from '../../api/kinds/core/node/labels.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
+import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
+import { getOrCompute } from '../../api/maps.ts';
+import { timestamp } from '../../api/timestamp.ts';
+import type { Clock } from '../../client/clock.ts';
+import { systemClock } from '../../client/clock.ts';
+import { logRetry, runController } from '../../client/controller.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { onAnyChange } from '../../client/handlers.ts';
+import type { Key } from '../../client/key.ts';
+import { keyOf } from '../../client/key.ts';
+import type { Outcome } from '../../client/queue.ts';
+import { WorkQueue } from '../../client/queue.ts';
+import { hasStatusCode } from '../../client/transport.ts';
+import { nodeLeaseNamespace } from '../caches.ts';
+import type { ControllerContext } from '../context.ts';
+import type { ZoneHealth } from './disruption.ts';
+import { evictionRate } from './disruption.ts';
+import { NodeHealth } from './health.ts';
+import type { NodePlan } from './plan.ts';
+import { planNode, readyStatus } from './plan.ts';
+
+const defaultGracePeriodMs = 50_000;
+/** How much longer a node has that never reported its status. */
+const startupGraceMs = 10_000;
+/** How often a node that must not be evicted yet is looked at again. */
+const evictionCheckMs = 5000;
+
+/** Marks nodes that stop renewing their Lease, until the signal fires. */
+export const runNodeLifecycle = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
+  new NodeLifecycleController(context).run(signal);
+
+/**
+ * Reconciles nodes by their reports: the Lease in `kube-node-lease` and the heartbeats of their conditions. Nodes without
+ * a Lease are left alone, because nobody reports for them.
+ */
+class NodeLifecycleController {
+  readonly #context: ControllerContext;
+  readonly #clock: Clock;
+  readonly #gracePeriodMs: number;
+  readonly #health: NodeHealth;
+  readonly #queue: WorkQueue;
+  readonly #recorder: EventRecorder;
+  /** Nodes whose Pods are known not to be ready. */
+  readonly #markedNodes = new Set<string>();
+  /** zone → when the next node of it may be evicted, in monotonic time */
+  readonly #nextEviction = new Map<string, number>();
+  /** The health of each zone; undefined: to be counted again. */
+  #zones: ReadonlyMap<string, ZoneHealth> | undefined;
+
+  constructor(context: ControllerContext) {
+    const { options } = context;
+    this.#context = context;
+    this.#clock = options.clock ?? systemClock;
+    this.#gracePeriodMs = options.nodeMonitorGracePeriodMs ?? defaultGracePeriodMs;
+    this.#health = new NodeHealth(this.#clock);
+    this.#recorder = context.recorder('node-controller');
+    this.#queue = new WorkQueue({
+      work: (key, signal) => this.#reconcile(key, signal),
+      onError: logRetry(context.log, 'node-lifecycle-controller'),
+      observer: context.observer('node_lifecycle_controller'),
+      clock: this.#clock,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const { nodes, nodeLeases } = this.#context.caches;
+    return runController(
+      { queue: this.#queue, caches: [nodes, nodeLeases], subscribe: () => this.#subscribe() },
+      signal,
+    );
+  }
+
+  #subscribe(): readonly (() => void)[] {
+    const { nodes, nodeLeases } = this.#context.caches;
+    return [
+      nodes.subscribe(
+        onAnyChange((node, old) => {
+          if (old === undefined || readyStatus(old) !== readyStatus(node)) this.#zones = undefined;
+          this.#queue.add(keyOf(node));
+        }),
+      ),
+      nodeLeases.subscribe({
+        added: (lease) => this.#joined(lease),
+        updated: (lease) => this.#renewed(lease),
+        deleted: (lease) => this.#joined(lease),
+      }),
+    ];
+  }
+
+  /** A node reports from now on, or no longer. */
+  #joined(lease: Lease): void {
+    this.#zones = undefined;
+    this.#queue.add(nameOf(lease));
+  }
+
+  /** Notes a renewal. A node that is not known to be silent needs no reconcile for it. */
+  #renewed(lease: Lease): void {
+    const node = this.#context.caches.nodes.get(nameOf(lease));
+    if (node === undefined) return;
+    this.#health.observe(nameOf(lease), signOf(node, lease));
+    if (readyStatus(node) === 'Unknown') this.#queue.add(nameOf(lease));
+  }
+
+  async #reconcile(name: Key, signal: AbortSignal): Promise<Outcome> {
+    const { caches } = this.#context;
+    const node = caches.nodes.get(name);
+    const lease = caches.nodeLeases.get(leaseKeyOf(name));
+    if (node === undefined || lease === undefined) {
+      this.#health.delete(name);
+      this.#markedNodes.delete(name);
+      return;
+    }
+    if (this.#context.isInterrupted()) this.#health.interrupted();
+    this.#health.observe(name, signOf(node, lease));
+    const graceMs = this.#gracePeriodMs + (readyStatus(node) === undefined ? startupGraceMs : 0);
+    const leftMs = graceMs - this.#health.silentMs(name);
+    const isSilent = leftMs <= 0 && (await this.#isUnchanged(lease, signal));
+    const mayEvict = (isSilent || readyStatus(node) !== 'True') && this.#mayEvict(node);
+    const plan = planNode({ node, isSilent, mayEvict, now: timestamp(this.#clock.now()) });
+    await this.#apply(node, plan, signal);
+    if (plan.awaitsEviction) return { requeueAfterMs: evictionCheckMs };
+    return isSilent ? undefined : { requeueAfterMs: Math.max(leftMs, evictionCheckMs) };
+  }
+
+  /** Whether the server has no newer Lease than the cache, which could be behind. */
+  async #isUnchanged(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const name = { namespace: nodeLeaseNamespace, name: nameOf(lease) };
+    const latest = await this.#context.client.get(leaseKind, name, { signal });
+    return latest.spec.renewTime === lease.spec.renewTime;
+  }
+
+  /** Writes the status first: taints and Pods follow from it, also in the next run after a crash. */
+  async #apply(node: Node, { conditions, taints, isNotReady }: NodePlan, signal: AbortSignal): Promise<void> {
+    const { client } = this.#context;
+    const { name = '', resourceVersion } = node.metadata;
+    const metadata = { resourceVersion };
+    if (conditions !== undefined) {
+      const body = { metadata, status: { conditions } };
+      await client.patch(nodeKind, { name }, { body, type: 'strategic', subresource: 'status', signal });
+      this.#context.log.warn({ node: name }, 'node stopped reporting: it is not ready');
+      this.#recorder.record(nodeKind, node, {
+        type: 'Normal',
+        reason: 'NodeNotReady',
+        message: `Node ${name} status is now: NodeNotReady`,
+      });
+      return; // the change of the node starts the next run
+    }
+    if (!isNotReady) this.#markedNodes.delete(name);
+    else if (!this.#markedNodes.has(name)) await this.#markPods(name, signal);
+    if (taints === undefined) return;
+    await client.patch(nodeKind, { name }, { body: { metadata, spec: { taints } }, signal });
+    if (taints.some(({ effect }) => effect === 'NoExecute')) this.#evicted(node);
+  }
+
+  /** Makes the Pods of a node not ready, so that Services stop sending connections to them. */
+  async #markPods(node: string, signal: AbortSignal): Promise<void> {
+    const { client } = this.#context;
+    const { items } = await client.list(podKind, { fieldSelector: `spec.nodeName=${node}`, signal });
+    for (const pod of items) {
+      const ready = pod.status.conditions?.find(({ type }) => type === 'Ready');
+      if (ready?.status !== 'True') continue;
+      await this.#markPod(pod, { ...ready, status: 'False', lastTransitionTime: timestamp(this.#clock.now()) }, signal);
+    }
+    this.#markedNodes.add(node);
+  }
+
+  async #markPod(pod: Pod, condition: object, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid } = pod.metadata;
+    const body = { metadata: { uid }, status: { conditions: [condition] } };
+    try {
+      await this.#context.client.patch(
+        podKind,
+        { namespace, name },
+        { body, type: 'strategic', subresource: 'status', signal },
+      );
+    } catch (error) {
+      if (hasStatusCode(error, 404) || hasStatusCode(error, 409)) return; // deleted, or another Pod by now
+      throw error;
+    }
+    this.#recorder.record(podKind, pod, { type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' });
+  }
+
+  #mayEvict(node: Node): boolean {
+    const isDue = this.#clock.elapsed() >= (this.#nextEviction.get(zoneOf(node)) ?? 0);
+    return isDue && this.#evictionRate(node) > 0;
+  }
+
+  /** Notes an eviction: the next node of the zone has to wait. */
+  #evicted(node: Node): void {
+    const rate = this.#evictionRate(node);
+    if (rate > 0) this.#nextEviction.set(zoneOf(node), this.#clock.elapsed() + 1000 / rate);
+  }
+
+  #evictionRate(node: Node): number {
+    this.#zones ??= this.#countZones();
+    const zone = this.#zones.get(zoneOf(node));
+    return zone === undefined ? 0 : evictionRate(zone, this.#zones.values());
+  }
+
+  /** The health of each zone, of nodes that report. */
+  #countZones(): ReadonlyMap<string, ZoneHealth> {
+    const zones = new Map<string, { nodes: number; notReady: number }>();
+    const { nodes, nodeLeases } = this.#context.caches;
+    for (const node of nodes.list()) {
+      if (nodeLeases.get(leaseKeyOf(node.metadata.name ?? '')) === undefined) continue;
+      const zone = getOrCompute(zones, zoneOf(node), () => ({ nodes: 0, notReady: 0 }));
+      zone.nodes++;
+      if (readyStatus(node) !== 'True') zone.notReady++;
+    }
+    return zones;
+  }
+}
+
+const nameOf = ({ metadata }: Lease): string => metadata.name ?? '';
+
+const leaseKeyOf = (node: string): Key => `${nodeLeaseNamespace}/${node}`;
+
+/** Changes with every report of the node. */
+const signOf = ({ status }: Node, { spec }: Lease): string =>
+  `${spec.renewTime} ${status.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime}`;
+
+const zoneOf = ({ metadata: { labels = {} } }: Node): string =>
+  `${labels[regionLabel] ?? ''}/${labels[zoneLabel] ?? ''}`;
