@@ -50,7 +50,7 @@ const canonicalPattern = /^(?:0|[1-9]\d{0,2}[mkMGT]?)$/;
 const maxQuantityLength = 256;
 const notQuantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-function readQuantity(value: unknown): string {
+export function readQuantity(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (text.length > maxQuantityLength || !quantityPattern.test(text)) throw rejected(notQuantity);
   return canonicalPattern.test(text) ? text : printQuantity(parseQuantity(text));

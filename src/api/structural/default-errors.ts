@@ -1,5 +1,6 @@
 import type { FieldError } from '../field-errors.ts';
 import { invalidValue } from '../field-errors.ts';
+import { ruleErrors } from './cel-rules.ts';
 import { embeddedErrors } from './embedded.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { itemsOf } from './json-schema.ts';
@@ -23,5 +24,7 @@ function ownErrors(schema: JsonSchema, path: string): FieldError[] {
   prune(schema.default, schema, () => (isPruned = false));
   const unknown = isPruned ? [] : [invalidValue(path, schema.default, 'must not have unknown fields')];
   const embedded = embeddedErrors(schema.default, schema, path);
-  return [...unknown, ...(embedded.length > 0 ? embedded : schemaErrors(schema.default, schema, { path }))];
+  const invalid = embedded.length > 0 ? embedded : schemaErrors(schema.default, schema, { path });
+  const errors = [...unknown, ...invalid];
+  return errors.length > 0 ? errors : ruleErrors(schema.default, schema, { path, isResource: false });
 }

@@ -14,7 +14,7 @@ export interface LinearPattern {
 export class PatternError extends Error {}
 
 /** Compiles a pattern. Throws a `PatternError`. */
-function compilePattern(pattern: string): LinearPattern {
+export function compilePattern(pattern: string): LinearPattern {
   const compiled = parse(pattern);
   return {
     matches: (text) => compiled.matcher(text).find(),

@@ -344,3 +344,101 @@ test('serves several versions, and reads objects that were stored in another ver
   assert.equal(removed.status, 422);
   assert.match(removed.body.message, /status\.storedVersions\[0\]: Invalid value: "v1": missing from spec\.versions/);
 });
+
+const withRules = (rules: readonly object[], more: object = {}): object => ({
+  ...definition,
+  spec: {
+    ...definition.spec,
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                'x-kubernetes-validations': rules,
+                properties: {
+                  cronSpec: { type: 'string' },
+                  min: { type: 'integer' },
+                  max: { type: 'integer' },
+                  ...more,
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+});
+
+test('evaluates CEL rules with their messages, paths and reasons', async () => {
+  await using server = await testServer();
+  await install(
+    server,
+    withRules([
+      { rule: '!has(self.min) || !has(self.max) || self.min <= self.max', message: 'min must not exceed max' },
+      {
+        rule: '!has(self.min) || self.min > 0',
+        messageExpression: '"min is %d".format([self.min])',
+        fieldPath: '.min',
+      },
+      { rule: 'self.cronSpec == oldSelf.cronSpec', message: 'cronSpec is immutable', reason: 'FieldValueForbidden' },
+    ]),
+  );
+  const refused = await server.ask('POST', cronTabs, { body: cronTab('a', { min: 3, max: 2 }) });
+  assert.equal(
+    refused.body.message,
+    'CronTab.stable.example.com "a" is invalid: spec: Invalid value: min must not exceed max',
+  );
+  const negative = await server.ask('POST', cronTabs, { body: cronTab('a', { min: -1 }) });
+  assert.equal(negative.body.message, 'CronTab.stable.example.com "a" is invalid: spec.min: Invalid value: min is -1');
+  assert.equal((await server.ask('POST', cronTabs, { body: cronTab('a', { min: 1, max: 2 }) })).status, 201);
+  const type = 'application/merge-patch+json';
+  const changed = await server.ask('PATCH', `${cronTabs}/a`, { body: { spec: { cronSpec: 'x' } }, type });
+  assert.equal(
+    changed.body.message,
+    'CronTab.stable.example.com "a" is invalid: spec: Forbidden: cronSpec is immutable',
+  );
+});
+
+test('accepts what an update does not change, although a new rule forbids it', async () => {
+  await using server = await testServer();
+  await install(server, withRules([]));
+  await server.ask('POST', cronTabs, { body: cronTab('a', { min: 5 }) });
+  const next = withRules([{ rule: 'self.min < 5' }]) as { spec: object };
+  const type = 'application/merge-patch+json';
+  await server.ask('PATCH', `${crds}/crontabs.stable.example.com`, { body: { spec: next.spec }, type });
+  await until('the rule is enforced', async () => {
+    return (await server.ask('POST', `${cronTabs}?dryRun=All`, { body: cronTab('b', { min: 5 }) })).status === 422;
+  });
+  const labelled = await server.ask('PATCH', `${cronTabs}/a`, { body: { metadata: { labels: { a: 'b' } } }, type });
+  assert.equal(labelled.status, 200, labelled.text);
+  const changed = await server.ask('PATCH', `${cronTabs}/a`, { body: { spec: { min: 6 } }, type });
+  assert.equal(
+    changed.body.message,
+    'CronTab.stable.example.com "a" is invalid: spec: Invalid value: failed rule: self.min < 5',
+  );
+});
+
+test('rejects rules that do not compile, or that cost too much', async () => {
+  await using server = await testServer();
+  const messageOf = async (rule: string, more: object = {}): Promise<string> =>
+    (await server.ask('POST', crds, { body: withRules([{ rule }], more) })).body.message;
+  assert.match(await messageOf('self.none == 1'), /undefined field 'none'/);
+  assert.match(await messageOf('1 + 1'), /cel expression must evaluate to a bool/);
+  const list = { items: { type: 'array', items: { type: 'string' } } };
+  assert.match(
+    await messageOf('self.items.all(a, self.items.exists(b, a != b))', list),
+    /rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x \(try simplifying the rule/,
+  );
+  const bounded = { items: { type: 'array', maxItems: 100, items: { type: 'string', maxLength: 20 } } };
+  const accepted = await server.ask('POST', crds, {
+    body: withRules([{ rule: 'self.items.all(a, self.items.exists(b, a != b))' }], bounded),
+  });
+  assert.equal(accepted.status, 201, accepted.text);
+});

@@ -1,8 +1,10 @@
-import type { FieldError } from '../../../field-errors.ts';
+import type { FieldError, FieldReason } from '../../../field-errors.ts';
 import { invalidValue } from '../../../field-errors.ts';
 import type { Kind } from '../../../kind.ts';
 import type { ApiObject } from '../../../metadata.ts';
 import { isJsonObject } from '../../../schema/json-object.ts';
+import { hasRules, ruleErrors } from '../../../structural/cel-rules.ts';
+import type { Correlated } from '../../../structural/correlate.ts';
 import { embeddedErrors } from '../../../structural/embedded.ts';
 import type { JsonSchema } from '../../../structural/json-schema.ts';
 import { propertyOf } from '../../../structural/json-schema.ts';
@@ -15,20 +17,47 @@ type Validation = Pick<Kind, 'validateCreate' | 'validateUpdate' | 'validateStat
 /** The validation of objects by a structural schema. */
 export function instanceValidation(schema: JsonSchema, scale: CrdScale | undefined): Validation {
   return {
-    validateCreate: (object) => [
-      ...schemaErrors(object, schema),
-      ...scaleErrors(object, scale),
-      ...embeddedErrors(object, schema),
-      ...listTypeErrors(object, schema),
-    ],
-    validateUpdate: (object, old) => [
-      ...schemaErrors(object, schema, { old: { value: old } }),
-      ...scaleErrors(object, scale),
-      ...embeddedErrors(object, schema),
-      ...updatedListErrors(object, old, schema),
-    ],
-    validateStatus: (object, old) => statusErrors(object, old, schema, scale),
+    validateCreate: (object) =>
+      withRuleErrors(object, undefined, schema, [
+        ...schemaErrors(object, schema),
+        ...scaleErrors(object, scale),
+        ...embeddedErrors(object, schema),
+        ...listTypeErrors(object, schema),
+      ]),
+    validateUpdate: (object, old) =>
+      withRuleErrors(object, { value: old }, schema, [
+        ...schemaErrors(object, schema, { old: { value: old } }),
+        ...scaleErrors(object, scale),
+        ...embeddedErrors(object, schema),
+        ...updatedListErrors(object, old, schema),
+      ]),
+    validateStatus: (object, old) =>
+      withRuleErrors(object, { value: old }, schema, statusErrors(object, old, schema, scale)),
   };
+}
+
+/** Errors after which CEL rules are not evaluated, since they expect the declared types and sizes. */
+const blocking: ReadonlySet<FieldReason> = new Set<FieldReason>([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const notChecked =
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+
+/** The errors with those of CEL rules. */
+function withRuleErrors(
+  object: ApiObject,
+  old: Correlated | undefined,
+  schema: JsonSchema,
+  errors: readonly FieldError[],
+): readonly FieldError[] {
+  if (!hasRules(schema)) return errors;
+  if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, invalidValue('<nil>', null, notChecked)];
+  return [...errors, ...ruleErrors(object, schema, { old })];
 }
 
 /** Lists that were not unique before may stay so. */

@@ -1,5 +1,6 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue } from '../../../field-errors.ts';
+import { celErrors } from '../../../structural/cel-errors.ts';
 import { defaultErrors } from '../../../structural/default-errors.ts';
 import type { JsonSchema } from '../../../structural/json-schema.ts';
 import { openApiErrors } from '../../../structural/openapi-errors.ts';
@@ -40,7 +41,8 @@ export function schemaFieldErrors(schema: JsonSchema, path: string, hasStatus: b
   const structural = structuralErrors(schema, path);
   errors.push(...(structural.length > 0 ? structural : defaultErrors(schema, path)));
   errors.push(...openApiErrors(schema, path));
-  return errors;
+  // Rules are compiled only for a schema that is otherwise valid, since their errors would mislead.
+  return errors.length > 0 ? errors : celErrors(schema, path);
 }
 
 /** The schema of the status must validate it without the rest of the object. */
