@@ -125,11 +125,14 @@ export function celTypeOf(given: JsonSchema): CelType | undefined {
   }
 }
 
+/** As in Kubernetes, estimates count no characters of keys. They count when a rule runs. */
+const mapKey: CelType = { name: 'string', max: 0 };
+
 function objectType(schema: JsonSchema): CelType | undefined {
   const values = valuesOf(schema);
   if (values !== undefined) {
     const of = celTypeOf(values);
-    return of && mapOf(of, schema.maxProperties ?? fitting(minBytes(values) + 3));
+    return of && mapOf(of, schema.maxProperties ?? fitting(minBytes(values) + 3), mapKey);
   }
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const [field, type] = [escaped(name), celTypeOf(property)];

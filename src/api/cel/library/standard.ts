@@ -219,7 +219,8 @@ function toUint(value: Value): Uint {
 
 function toDouble(value: Value): number {
   if (isNumber(value)) return Number(value instanceof Uint ? value.value : value);
-  if (typeof value === 'string' && /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(value)) return Number(value);
+  if (typeof value === 'string' && value.length < 400 && /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(value))
+    return Number(value);
   throw conversionError(value, 'double');
 }
 
@@ -256,7 +257,10 @@ const typeOfValue = (value: Value): TypeValue => {
 
 const from = (types: readonly string[], to: string, convert: (value: Value) => Value): readonly CelFunction[] =>
   types.map((type) =>
-    define(`${to}(${type}): ${to}`, convert, ([length = 1]) => (type === 'string' ? 1 + traversal(length) : 1)),
+    // Numbers and times are short texts; longer ones are rejected unread.
+    define(`${to}(${type}): ${to}`, convert, ([length = 1]) =>
+      to === 'bytes' || type === 'bytes' ? traversal(length) : 1,
+    ),
   );
 
 const conversions: readonly CelFunction[] = [
