@@ -150,7 +150,7 @@ describe('members are objects', () => {
     assert.equal(late.code, 1);
     assert.match(
       late.err,
-      /^fairlead: east is leaving and not withdrawn yet: is `fairlead multicluster` running\?; run this again, or pass --force if it no longer exists$/m,
+      /^fairlead: east is leaving and not withdrawn yet: check that `fairlead multicluster` runs; run this again, or pass --force if it no longer exists$/m,
     );
     const flags = ['--member-namespace', namespace, '--kubeconfig', up.kubeconfig, '--context', 'west'];
     await using controller = new FairleadProcess(['multicluster', ...flags, '--health-port', '0']);
