@@ -135,7 +135,7 @@ const joinAction: Action = {
       const tokenSeconds =
         readFlag(settings, 'token-duration', durationFrom(600_000, '10m'), 30 * 24 * 3_600_000) / 1000;
       const hub = hubOf(settings);
-      const { joinObjects } = await import('./object-members.ts');
+      const { joinObjects } = await import('./join-objects.ts');
       const options = { hub, id, context, server: textOf(settings, 'server'), tokenSeconds, settings: own };
       streams.out(`${await joinObjects(options)}\n`);
       return 0;
@@ -170,7 +170,7 @@ const leaveAction: Action = {
     };
     const file = fileOf(settings);
     if (file === undefined) {
-      const { leaveObjects } = await import('./object-members.ts');
+      const { leaveObjects } = await import('./leave-objects.ts');
       streams.out(`${await leaveObjects({ ...options, hub: hubOf(settings), id })}\n`);
     } else streams.out(`${await leave(file, id, options)}\n`);
     return 0;
@@ -186,7 +186,7 @@ const importAction: Action = {
   examples: ['fairlead mcs import-members members.yaml --hub management'],
   flags: hubFlags,
   async run({ args: [path = ''], settings, streams }) {
-    const { importMembers } = await import('./object-members.ts');
+    const { importMembers } = await import('./import-members.ts');
     for (const line of await importMembers(path, await readMembers(path), hubOf(settings))) streams.out(`${line}\n`);
     return 0;
   },
