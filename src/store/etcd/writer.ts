@@ -232,7 +232,7 @@ export class Writer {
         if (!wasSent && elapsed > refusedMs) throw unavailable(url, error);
         if (elapsed > unknownMs) {
           this.#fence = undefined; // the next batch must not wait for this one
-          throw new UnknownOutcomeError(`etcd ${url} did not answer in time: the write may or may not be done`, {
+          throw new UnknownOutcomeError(`etcd ${url}: ${reasonOf(error)}: the write may or may not be done`, {
             cause: error,
           });
         }
