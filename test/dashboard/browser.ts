@@ -28,15 +28,22 @@ export interface PageOptions {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: 'light' | 'dark';
+  /** For certificates of tests. */
+  readonly ignoresCertificate?: boolean;
 }
 
 /** Opens the dashboard in a browser context of its own, which is signed in by its address. */
 export async function openPage(
   browser: Browser,
   url: string,
-  { width = 1280, height = 860, colorScheme = 'light' }: PageOptions = {},
+  { width = 1280, height = 860, colorScheme = 'light', ignoresCertificate = false }: PageOptions = {},
 ): Promise<OpenPage> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    reducedMotion: 'reduce',
+    ignoreHTTPSErrors: ignoresCertificate,
+  });
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);

@@ -114,6 +114,30 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     assert.deepEqual(open.problems, []);
   });
 
+  test('a new Service moves no other one', async () => {
+    await using open = await openPage(browser, url);
+    await open.page.getByRole('link', { name: 'Map' }).click();
+    await open.page.getByText(/14 Services and 2 imports/).waitFor();
+    const places = (): Promise<readonly string[]> =>
+      open.page.locator('.node').evaluateAll((nodes) =>
+        nodes.map((node) => {
+          const { x, y, width, height } = node.getBoundingClientRect();
+          return [node.getAttribute('href'), x, y, width, height].join(' ');
+        }),
+      );
+    const before = await places();
+    await kubectlIn('west', 'create', 'namespace', 'zoo');
+    await kubectlIn('west', '--namespace', 'zoo', 'create', 'service', 'clusterip', 'new', '--tcp=80');
+    await open.page.getByRole('link', { name: /^Service new in namespace zoo/ }).waitFor();
+    const after = new Set(await places());
+    assert.deepEqual(
+      before.filter((place) => !after.has(place)),
+      [],
+    );
+    await kubectlIn('west', 'delete', 'namespace', 'zoo');
+    await open.page.getByText(/14 Services and 2 imports/).waitFor();
+  });
+
   /** Each page, with a text that is there when it is complete. */
   const pages: readonly (readonly [path: string, text: RegExp])[] = [
     ['overview', /Nothing needs attention/],
@@ -211,6 +235,14 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     await page.getByText(hostile).nth(2).waitFor();
     await page.getByText('kind: Service').first().waitFor({ state: 'attached' });
     assert.equal(await page.locator('#injected').count(), 0);
+    await page.setViewportSize({ width: 360, height: 740 });
+    assert.equal(await overflowOf(page), 0, 'the page of the Service is wider than the window');
+    for (const name of ['Overview', 'Map', 'Ask', 'Plan', 'Timeline']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+      assert.equal(await overflowOf(page), 0, `${name} is wider than the window`);
+      assert.deepEqual(await accessibilityProblems(page), [], name);
+    }
     assert.deepEqual(open.problems, []);
     await kubectlIn('west', 'delete', 'service', 'hostile');
   });

@@ -122,11 +122,7 @@ function ConnectionState({ state }: { readonly state: StreamState }) {
 function Notice({ feed }: { readonly feed: RowFeed }) {
   switch (feed.state.value) {
     case 'lost':
-      return (
-        <p class="notice">
-          The dashboard does not answer. What you see is the last known state; it is being tried again.
-        </p>
-      );
+      return <p class="notice">The dashboard does not answer, retrying. You see the last known state.</p>;
     case 'replaced':
       return (
         <p class="notice">

@@ -1,6 +1,11 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
-import './page.css';
+import './styles/base.css';
+import './styles/symbols.css';
+import './styles/frame.css';
+import './styles/overview.css';
+import './styles/map.css';
+import './styles/text.css';
 import { followHash } from './route-signal.ts';
 import { Store } from './store.ts';
 import { RowFeed } from './stream.ts';

@@ -1,47 +1,27 @@
 // The map: every Service, import and connection between clusters.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Band } from '../view/bands.ts';
 import { compareNames } from '../view/bands.ts';
-import type { Selection } from '../view/filter.ts';
-import { selections } from '../view/filter.ts';
-import type { Column, Detail, MapEdge, StackedBand } from '../view/map-layout.ts';
+import type { Column, Detail, StackedBand } from '../view/map-layout.ts';
 import { columnsIn, detailFor, nodesIn, stack, visibleBands } from '../view/map-layout.ts';
 import type { Route } from '../view/route.ts';
-import { linkTo, listIn, listText } from '../view/route.ts';
+import { linkTo, listText } from '../view/route.ts';
 import type { ClusterRow } from '../view/rows.ts';
 import { countText } from '../view/text.ts';
 import type { State } from './glyphs.tsx';
 import { Icon, StateGlyph } from './glyphs.tsx';
+import { EdgeView } from './map-edges.tsx';
 import { MapModel } from './map-model.ts';
 import { CardNode, NameNode, Tile } from './map-nodes.tsx';
+import { change, settingsOf } from './map-settings.ts';
+import { Toolbar } from './map-toolbar.tsx';
 import type { Store } from './store.ts';
+import type { View } from './viewport.ts';
+import { useViewport } from './viewport.ts';
 
 interface MapProps {
   readonly store: Store;
   readonly route: Route;
-}
-
-const details = { auto: 'Auto', tiles: 'Namespaces', names: 'Names', cards: 'Cards' } as const;
-type DetailChoice = keyof typeof details;
-
-/** The settings of the map, which are in its address. */
-function settingsOf({ query }: Route) {
-  const selection = query.get('show') ?? '';
-  const detail = query.get('detail') ?? '';
-  return {
-    text: query.get('q') ?? '',
-    namespace: query.get('namespace') ?? '',
-    selection: selection in selections ? (selection as Selection) : 'all', // checked
-    detail: detail in details ? (detail as DetailChoice) : 'auto', // checked
-    clusters: new Set(listIn(query.get('clusters'))),
-    open: new Set(listIn(query.get('open'))),
-  };
-}
-
-/** Changes settings in the address; those that are typed replace the entry of the history. */
-function change(route: Route, settings: Readonly<Record<string, string>>): void {
-  const query = new Map([...route.query, ...Object.entries(settings)]);
-  location.replace(linkTo({ page: 'map', query }));
 }
 
 export function MapPage({ store, route }: MapProps) {
@@ -143,137 +123,6 @@ const clusterRows = (store: Store): readonly ClusterRow[] =>
     .filter((row) => row.kind === 'cluster')
     .toSorted((left, right) => compareNames(left.cluster, right.cluster));
 
-/** What of the map is on the screen. */
-interface View {
-  readonly width: number;
-  readonly height: number;
-  readonly top: number;
-}
-
-function useViewport(): readonly [View, { current: HTMLDivElement | null }] {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState<View>({ width: 960, height: 800, top: 0 });
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    let isPending = false;
-    const read = (): void => {
-      isPending = false;
-      const next = { width: element.clientWidth, height: element.clientHeight, top: element.scrollTop };
-      setView((old) =>
-        old.width === next.width && old.height === next.height && Math.abs(old.top - next.top) < 50 ? old : next,
-      );
-    };
-    const soon = (): void => {
-      if (!isPending) requestAnimationFrame(read);
-      isPending = true;
-    };
-    read();
-    const observer = new ResizeObserver(soon);
-    observer.observe(element);
-    element.addEventListener('scroll', soon, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', soon);
-    };
-  }, []);
-  return [view, scroller];
-}
-
-interface ToolbarProps extends MapProps {
-  readonly settings: ReturnType<typeof settingsOf>;
-  readonly clusters: readonly ClusterRow[];
-}
-
-function Toolbar({ route, settings, clusters, store }: ToolbarProps) {
-  const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const focus = (event: KeyboardEvent): void => {
-      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-      if (event.key !== '/' || isTyping) return;
-      event.preventDefault();
-      search.current?.focus();
-    };
-    document.addEventListener('keydown', focus);
-    return () => document.removeEventListener('keydown', focus);
-  }, []);
-  const namespaces = [...store.namespaces.keys()].filter((name) => name !== '').toSorted(compareNames);
-  const isShown = (name: string): boolean => settings.clusters.size === 0 || settings.clusters.has(name);
-  const toggleCluster = (name: string): void => {
-    const shown = new Set(clusters.map(({ cluster }) => cluster).filter(isShown)).symmetricDifference(new Set([name]));
-    change(route, { clusters: shown.size === clusters.length ? '' : listText([...shown]) });
-  };
-  return (
-    <form class="toolbar" role="search" onSubmit={(event) => event.preventDefault()}>
-      <label class="field search">
-        <Icon name="search" />
-        <span class="hidden">Search</span>
-        <input
-          ref={search}
-          type="search"
-          value={settings.text}
-          placeholder="Name, address or label=value"
-          aria-keyshortcuts="/"
-          spellcheck={false}
-          onInput={({ currentTarget }) => change(route, { q: currentTarget.value })}
-        />
-      </label>
-      <label class="field">
-        <span class="hidden">Namespace</span>
-        <select
-          value={settings.namespace}
-          onChange={({ currentTarget }) => change(route, { namespace: currentTarget.value })}
-        >
-          <option value="">All namespaces</option>
-          {namespaces.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field">
-        <span class="hidden">Show</span>
-        <select
-          value={settings.selection}
-          onChange={({ currentTarget }) => change(route, { show: currentTarget.value })}
-        >
-          {Object.entries(selections).map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      {clusters.length > 1 && (
-        <fieldset class="choices">
-          <legend class="hidden">Clusters</legend>
-          {clusters.map(({ cluster }) => (
-            <label key={cluster}>
-              <input type="checkbox" checked={isShown(cluster)} onChange={() => toggleCluster(cluster)} />
-              {cluster}
-            </label>
-          ))}
-        </fieldset>
-      )}
-      <fieldset class="choices detail">
-        <legend class="hidden">Detail</legend>
-        {Object.entries(details).map(([name, title]) => (
-          <label key={name}>
-            <input
-              type="radio"
-              name="detail"
-              checked={settings.detail === name}
-              onChange={() => change(route, { detail: name === 'auto' ? '' : name })}
-            />
-            {title}
-          </label>
-        ))}
-      </fieldset>
-    </form>
-  );
-}
-
 const clusterStates: Readonly<Record<ClusterRow['state'], State>> = { ok: 'ok', lost: 'error', reading: 'idle' };
 
 function ClusterHead({ column, row }: { readonly column: Column; readonly row: ClusterRow | undefined }) {
@@ -337,59 +186,5 @@ function BandView({ at: { y, placed }, width, view, canToggle, toggle }: BandPro
           detail === 'cards' ? <CardNode key={node.row.id} node={node} /> : <NameNode key={node.row.id} node={node} />,
         )}
     </section>
-  );
-}
-
-const edgeStates: Readonly<Record<MapEdge['state'], State>> = {
-  ok: 'ok',
-  pending: 'idle',
-  conflict: 'error',
-  lost: 'warning',
-};
-const edgeWords: Readonly<Record<MapEdge['state'], string>> = {
-  ok: '',
-  pending: ', not complete yet',
-  conflict: ', conflict',
-  lost: ', source lost',
-};
-
-/** Where the text of an edge begins, right of its first stem. */
-const textOffset = 12;
-
-function EdgeView({ edge }: { readonly edge: MapEdge }) {
-  const { state, fromX, toX, y, stems, text } = edge;
-  return (
-    <g class={`edge edge-${state}`}>
-      <path d={`M${fromX} ${y}H${toX}`} />
-      {stems.map(({ kind, x, y: end }) => (
-        <g key={`${x} ${end}`}>
-          <path d={`M${x} ${y}V${kind === 'import' ? end - 5 : end}`} />
-          {kind === 'import' ? (
-            <path class="tip" d={`m${x - 4.5} ${end - 7} 4.5 6 4.5-6Z`} />
-          ) : (
-            <circle cx={x} cy={y} r="4" />
-          )}
-        </g>
-      ))}
-      <text x={fromX + textOffset} y={y - 5}>
-        {text}
-        {edgeWords[state]}
-      </text>
-      {state !== 'ok' && <EdgeGlyph state={edgeStates[state]} x={glyphX(edge)} y={y - 8} />}
-    </g>
-  );
-}
-
-/** Between the first two stems, where the line is free. */
-function glyphX({ fromX, toX, stems }: MapEdge): number {
-  const [first = fromX, second = toX] = stems.map(({ x }) => x).toSorted((left, right) => left - right);
-  return (first + second) / 2 - 8;
-}
-
-function EdgeGlyph({ state, x, y }: { readonly state: State; readonly x: number; readonly y: number }) {
-  return (
-    <svg x={x} y={y} width="16" height="16">
-      <StateGlyph state={state} label="" />
-    </svg>
   );
 }

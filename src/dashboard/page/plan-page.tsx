@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { BalancerPlan, ExportPlanText } from '../view/details.ts';
 import { request, textOf } from './api.ts';
 import { StateGlyph } from './glyphs.tsx';
-import { PlanTable } from './object-page.tsx';
+import { PlanTable } from './plan-table.tsx';
 import { Output } from './scrolled.tsx';
 import type { Store } from './store.ts';
 
