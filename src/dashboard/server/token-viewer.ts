@@ -146,7 +146,6 @@ export class TokenViewer implements Viewer {
     return isChanged;
   }
 
-  /** Without Services the other kinds show only imports. */
   async #rightsFrom({ client, kindsOf, scopes }: Reviewed, namespace: string): Promise<Rights> {
     const everywhere = scopes.get('')?.rights ?? noRights;
     const isAllowed = async (resource: Resource): Promise<boolean> => {
@@ -156,10 +155,16 @@ export class TokenViewer implements Viewer {
       );
       return decisions.every((decision) => decision);
     };
-    const entries = await Promise.all(
-      resources.map(async (resource) => [resource, await isAllowed(resource)] as const),
-    );
-    return entries.every(([, isListed]) => isListed) ? allRights : { ...noRights, ...Object.fromEntries(entries) };
+    const decide = async (some: readonly Resource[]): Promise<Rights> => {
+      const entries = some.map(async (resource) => [resource, await isAllowed(resource)] as const);
+      return { ...noRights, ...Object.fromEntries(await Promise.all(entries)) };
+    };
+    const rows = await decide(['services', 'serviceimports']);
+    // The other kinds only add to rows.
+    if (!rows.services && !(rows.serviceimports && kindsOf('serviceimports').length > 0)) return noRights;
+    const { services, serviceimports } = rows;
+    const all = { ...(await decide(['endpointslices', 'serviceexports', 'events'])), services, serviceimports };
+    return resources.every((resource) => all[resource]) ? allRights : all;
   }
 
   async #ask(client: Client, attributes: Readonly<Record<string, string>>): Promise<boolean> {
