@@ -134,15 +134,20 @@ function endpointStep({ explanation }: InspectedOwner): Step {
     ].join(', '),
     isUsed: useText(endpoint) !== 'not used',
   }));
-  const used = lines.filter(({ isUsed }) => isUsed).length;
+  // An address of several ports is one endpoint.
+  const used = countAddresses(explanation.endpoints.filter((endpoint) => useText(endpoint) !== 'not used'));
+  const total = countAddresses(explanation.endpoints);
   return {
     title: 'Endpoints',
     state: used > 0 ? 'ok' : 'broken',
-    summary: lines.length === 0 ? 'no endpoints' : `${used} of ${lines.length} endpoints receive connections`,
+    summary: total === 0 ? 'no endpoints' : `${used} of ${total} endpoints receive connections`,
     lines,
     why: explanation.ignoredSlices.map((text) => `slice ${text}`),
   };
 }
+
+const countAddresses = (endpoints: InspectedOwner['explanation']['endpoints']): number =>
+  new Set(endpoints.map(({ address }) => address)).size;
 
 /** Endpoints of headless Services: DNS has their addresses. */
 function countStep(row: ServiceRow | ImportRow): Step {
