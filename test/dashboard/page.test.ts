@@ -128,7 +128,7 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     const before = await places();
     await kubectlIn('west', 'create', 'namespace', 'zoo');
     await kubectlIn('west', '--namespace', 'zoo', 'create', 'service', 'clusterip', 'new', '--tcp=80');
-    await open.page.getByRole('link', { name: /^Service new in namespace zoo/ }).waitFor();
+    await open.page.getByRole('link', { name: /Service new in namespace zoo/ }).waitFor();
     const after = new Set(await places());
     assert.deepEqual(
       before.filter((place) => !after.has(place)),

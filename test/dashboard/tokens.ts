@@ -63,11 +63,11 @@ export async function signInWithTokens(story: TokenStory): Promise<void> {
   await field.fill(token.trim());
   await submit.click();
   await page.getByText(/^1 Service and 0 imports in 1 namespace/).waitFor();
-  await page.getByRole('link', { name: /^Service shop-web in namespace shop/ }).click();
+  await page.getByRole('link', { name: /Service shop-web in namespace shop/ }).click();
   await page.getByText('made by Service/shop/shop-web').waitFor();
   assert.doesNotMatch(await page.content(), /hidden-web/);
 
-  await page.getByRole('link', { name: 'Map' }).click();
+  await page.getByRole('link', { name: 'Map', exact: true }).click();
   await must('--namespace shop delete rolebinding jane');
   await page.getByText('Nothing matches.').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
