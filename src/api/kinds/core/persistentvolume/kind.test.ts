@@ -18,6 +18,11 @@ const table: readonly { name: string; given: object; want: readonly string[] }[]
     ],
   },
   {
+    name: 'rejects a flexVolume without a driver, also beside another volume',
+    given: { ...good, flexVolume: { driver: '' } },
+    want: ['spec.flexVolume.driver: Required value'],
+  },
+  {
     name: 'rejects unknown words and several sources',
     given: {
       ...good,

@@ -91,7 +91,7 @@ const hostPathTypes: readonly string[] = [
 ];
 
 function contentErrors(spec: Spec, field: (typeof sourceFields)[number]): readonly FieldError[] {
-  const { hostPath, nfs, local, csi, nodeAffinity } = spec;
+  const { hostPath, nfs, local, csi, flexVolume, nodeAffinity } = spec;
   const at = `spec.${field}`;
   if (field === 'hostPath' && hostPath !== undefined) {
     const type: string = hostPath.type ?? '';
@@ -107,6 +107,7 @@ function contentErrors(spec: Spec, field: (typeof sourceFields)[number]): readon
       ...(nodeAffinity === undefined ? [required('spec.nodeAffinity', 'Local volume requires node affinity')] : []),
     ];
   }
+  if (field === 'flexVolume' && flexVolume?.driver === '') return [required(`${at}.driver`)];
   if (field === 'nfs' && nfs !== undefined) {
     return [
       ...(nfs.server === '' ? [required(`${at}.server`)] : []),
