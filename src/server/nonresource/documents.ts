@@ -79,6 +79,7 @@ function rootPaths(kinds: readonly Kind[]): string[] {
     '/healthz',
     '/livez',
     '/metrics',
+    '/metrics/slis',
     '/openapi/v2',
     '/openapi/v3',
     '/readyz',

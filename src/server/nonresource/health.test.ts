@@ -17,6 +17,21 @@ const alarmed: readonly HealthCheck[] = [
   { name: 'quota', readyOnly: true, isInformational: true, problem: () => 'full' },
 ];
 
+test('the results of all checks are metrics', () => {
+  const reply = health('/metrics/slis', new URLSearchParams(), checks);
+  assert.ok(reply !== undefined && 'body' in reply && typeof reply.body === 'string');
+  assert.deepEqual(reply.body.split('\n').slice(2), [
+    'kubernetes_healthcheck{name="ping",type="healthz"} 1',
+    'kubernetes_healthcheck{name="etcd",type="healthz"} 0',
+    'kubernetes_healthcheck{name="ping",type="livez"} 1',
+    'kubernetes_healthcheck{name="etcd",type="livez"} 0',
+    'kubernetes_healthcheck{name="ping",type="readyz"} 1',
+    'kubernetes_healthcheck{name="etcd",type="readyz"} 0',
+    'kubernetes_healthcheck{name="shutdown",type="readyz"} 0',
+    '',
+  ]);
+});
+
 suite('health', () => {
   const failed = '[+]ping ok\n[-]etcd failed: reason withheld\n';
   const table: readonly [url: string, checks: readonly HealthCheck[], status: number, text: string][] = [
@@ -42,7 +57,7 @@ suite('health', () => {
     test(url, () => {
       const [path = '', query = ''] = url.split('?');
       const reply = health(path, new URLSearchParams(query), given);
-      assert.ok(reply !== undefined && 'body' in reply);
+      assert.ok(reply !== undefined && 'body' in reply && typeof reply.body === 'string');
       assert.deepEqual([reply.status, reply.body], [status, text]);
       assert.match(String(reply.headers['Content-Type']), /^text\/plain/);
     });

@@ -12,12 +12,18 @@ export interface HealthCheck {
   readonly problem: () => string | undefined;
 }
 
-/** `/healthz`, `/livez` and `/readyz`, with `?verbose`, `?exclude=` and a path for each check. */
+const endpoints: readonly string[] = ['healthz', 'livez', 'readyz'];
+
+const checksOf = (endpoint: string, checks: readonly HealthCheck[]): readonly HealthCheck[] =>
+  checks.filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
+
+/** `/metrics/slis`, `/healthz`, `/livez` and `/readyz`, the last three with `?verbose`, `?exclude=` and a path for each check. */
 export function health(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
+  if (path === '/metrics/slis') return textReply(200, healthMetrics(checks));
   const [, endpoint = '', ...rest] = path.split('/');
-  if (!['healthz', 'livez', 'readyz'].includes(endpoint)) return undefined;
+  if (!endpoints.includes(endpoint)) return undefined;
   const one = rest.join('/'); // names of post-start hooks contain slashes
-  const relevant = checks.filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
+  const relevant = checksOf(endpoint, checks);
   if (one !== '') {
     const check = relevant.find(({ name }) => name === one);
     if (check === undefined) return pathNotFound();
@@ -36,4 +42,19 @@ export function health(path: string, query: URLSearchParams, checks: readonly He
     return result.failed ? `[-]${result.name} failed: reason withheld` : `[+]${result.name} ok`;
   });
   return textReply(failed ? 500 : 200, `${lines.join('\n')}\n${endpoint} check ${failed ? 'failed' : 'passed'}\n`);
+}
+
+/** The results of all checks as metrics, as components of Kubernetes have them (KEP-3466). */
+function healthMetrics(checks: readonly HealthCheck[]): string {
+  const lines = endpoints.flatMap((type) =>
+    checksOf(type, checks).map(
+      ({ name, problem }) => `kubernetes_healthcheck{name="${name}",type="${type}"} ${problem() === undefined ? 1 : 0}`,
+    ),
+  );
+  return [
+    '# HELP kubernetes_healthcheck This metric records the result of a single healthcheck.',
+    '# TYPE kubernetes_healthcheck gauge',
+    ...lines,
+    '',
+  ].join('\n');
 }
