@@ -13,7 +13,7 @@ export interface PartEntry {
 /** The parts beside the server, in the order in which `up` starts them. Each is a command too. */
 export const parts = {
   controllers: {
-    summary: 'run the controllers of EndpointSlices, Endpoints and garbage collection',
+    summary: 'run the controllers of EndpointSlices, Endpoints, nodes and garbage collection',
     load: async () => (await import('./controllers/part.ts')).part,
   },
   dns: {
