@@ -159,8 +159,8 @@ describe('an installation by Helm', { skip }, () => {
         ['--values', values],
       ],
     ] as const) {
-      const rendered = loadAll(await must(helm('template', 'fairlead', chart, '-n', namespace, ...file))) as Item[];
-      const printed = loadAll(await must(fairlead('install', '-o', 'yaml', ...flag))) as Item[];
+      const rendered = objectsIn(await must(helm('template', 'fairlead', chart, '-n', namespace, ...file)));
+      const printed = objectsIn(await must(fairlead('install', '-o', 'yaml', ...flag)));
       const wanted = new Map(
         printed.filter(({ kind }) => kind !== 'Namespace').map((item) => [keyOf(item), comparable(item)]),
       );
@@ -328,6 +328,10 @@ describe('an installation by Helm', { skip }, () => {
     }
   });
 });
+
+/** The objects of a text; Helm prints documents that have only a comment, too. */
+const objectsIn = (text: string): readonly Item[] =>
+  (loadAll(text) as (Item | null | undefined)[]).filter((item) => item !== null && item !== undefined);
 
 const keyOf = ({ kind, metadata: { name } }: Item): string => `${kind} ${name}`;
 
