@@ -151,6 +151,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * it: their schemas change at run time.
    */
   readonly readStored?: (value: unknown) => T;
+  /** The definition that a custom resource was made from, as text: equal kinds have equal texts. */
+  readonly source?: () => string;
   /** A warning in every response for this kind. */
   readonly deprecation?: string;
   /** What does not happen to objects of a kind that no part of this project acts on; a warning on creation. */

@@ -16,7 +16,7 @@ import type { ServerMetrics } from './metrics.ts';
 import { encodeReply } from './negotiate/encode.ts';
 import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
 import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply, warningHeaders } from './reply.ts';
-import type { RequestInfo } from './request.ts';
+import type { RequestInfo, ResourceRequest } from './request.ts';
 import { parseRequest } from './request.ts';
 import type { ServedResource } from './served-resources.ts';
 import { answerReview } from './reviews/answer.ts';
@@ -151,11 +151,12 @@ export class Handler {
   async #serve(
     request: ApiRequest,
     info: RequestInfo,
-    { resource, warnings }: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
+    { resource: known, warnings }: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
   ): Promise<Reply | ListReply> {
     this.#options.context.access.require(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#serveNonResource(request, info.path, info.query);
+    const resource = known ?? (await this.#awaitResource(info));
     const support = resource === undefined ? 'not found' : pathSupport(resource.kind, info);
     if (resource === undefined || support === 'not found') return this.#notFound(info.path);
     if (support === 'not allowed') return methodNotAllowed();
@@ -163,6 +164,15 @@ export class Handler {
     if (info.verb === 'create' && context.resources.isTerminating(resource.kind)) throw terminating();
     if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
     return dispatchVerb(context, resource, info, { request, warnings });
+  }
+
+  /** A custom resource that another server serves already, because its definition was established there. */
+  async #awaitResource({ group, version, resource }: ResourceRequest): Promise<ServedResource | undefined> {
+    const { store, resources } = this.#options.context;
+    if (!store.isShared || !group.includes('.')) return undefined;
+    await store.sync();
+    await resources.settled();
+    return resources.at(group, version, resource);
   }
 
   async #serveNonResource(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {

@@ -41,6 +41,9 @@ export class ServedResources {
     for (const kind of own) this.#serve(kind);
   }
 
+  /** Resolves when all definitions that were stored before the call are served. */
+  settled: () => Promise<void> = () => Promise.resolve();
+
   /** All served kinds. A new list after each change, so that documents made from it can be kept with it. */
   get kinds(): readonly Kind[] {
     return (this.#kinds = this.#kinds.length > 0 ? this.#kinds : this.#list());

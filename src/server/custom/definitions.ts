@@ -86,6 +86,7 @@ export class Definitions {
     const notify = ({ key }: { readonly key: string }): void => this.#queue.enqueue(key.slice(prefix.length));
     this.#watch.use(this.#cache.watchers.watch(notify, { end: enqueueAll }));
     enqueueAll();
+    this.#context.resources.settled = () => this.settled();
   }
 
   /** Resolves when requests for established definitions are answered. */

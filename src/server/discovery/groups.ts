@@ -1,3 +1,4 @@
+import { getOrCompute } from '../../api/maps.ts';
 import type { Kind } from '../../api/kind.ts';
 import { compareText } from '../../api/order.ts';
 
@@ -43,24 +44,27 @@ const rankOf = (group: string): number => {
 };
 
 /** The groups of `kinds` in the order of discovery; other groups follow in the order of definition. */
-export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
-  const names = [...new Set(kinds.map(({ group }) => group))].toSorted((a, b) => rankOf(a) - rankOf(b));
-  return names.map((name) => ({
-    name,
-    versions: versionsOf(
-      name,
-      kinds.filter(({ group }) => group === name),
-    ),
-  }));
+export const groupsOf = (kinds: readonly Kind[]): readonly Group[] =>
+  getOrCompute(known, kinds, () => newGroups(kinds));
+
+// Each document of a group needs them.
+const known = new WeakMap<readonly Kind[], readonly Group[]>();
+
+function newGroups(kinds: readonly Kind[]): readonly Group[] {
+  const byGroup = Map.groupBy(kinds, ({ group }) => group);
+  return [...byGroup]
+    .toSorted(([a], [b]) => rankOf(a) - rankOf(b))
+    .map(([name, all]) => ({ name, versions: versionsOf(name, all) }));
 }
 
 function versionsOf(group: string, kinds: readonly Kind[]): readonly GroupVersion[] {
-  const versions = [...new Set(kinds.map(({ version }) => version))].toSorted(compareVersions);
-  return versions.map((version) => ({
-    version,
-    groupVersion: group === '' ? version : `${group}/${version}`,
-    kinds: kinds.filter((kind) => kind.version === version),
-  }));
+  return [...Map.groupBy(kinds, ({ version }) => version)]
+    .toSorted(([a], [b]) => compareVersions(a, b))
+    .map(([version, all]) => ({
+      version,
+      groupVersion: group === '' ? version : `${group}/${version}`,
+      kinds: all,
+    }));
 }
 
 const versionPattern = /^v(\d+)(?:(alpha|beta)(\d+))?$/;

@@ -36,23 +36,33 @@ export const openApiV2 = (kinds: readonly Kind[]): Document => swagger(kinds, ''
 
 const keyOf = ({ group, version }: Kind): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`);
 
-const keysOf = (kinds: readonly Kind[]): readonly string[] => [...new Set(kinds.map(keyOf))].toSorted();
-
-const index = memoizePer((kinds: readonly Kind[]) =>
-  jsonDocument({
-    paths: Object.fromEntries(
-      keysOf(kinds).map((key) => [
-        key,
-        { serverRelativeURL: `/openapi/v3/${key}?hash=${document(kinds, key)?.hash ?? ''}` },
-      ]),
-    ),
-  }),
+/** The kinds of each document. */
+const kindsByKey = memoizePer((kinds: readonly Kind[]): ReadonlyMap<string, readonly Kind[]> =>
+  Map.groupBy(kinds, keyOf),
 );
 
-const document = memoizePer((kinds: readonly Kind[], key): OpenApiDocument | undefined => {
-  const served = kinds.filter((kind) => keyOf(kind) === key);
-  if (served.length === 0) return undefined;
-  const built = jsonDocument({
+const index = memoizePer((kinds: readonly Kind[]) => {
+  const byKey = [...kindsByKey(kinds, '')].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return jsonDocument({
+    paths: Object.fromEntries(
+      byKey.map(([key, served]) => [key, { serverRelativeURL: `/openapi/v3/${key}?hash=${hashFor(kinds, served)}` }]),
+    ),
+  });
+});
+
+function document(kinds: readonly Kind[], key: string): OpenApiDocument | undefined {
+  const served = kindsByKey(kinds, '').get(key);
+  return served && { ...documentOf(kinds, served), hash: hashFor(kinds, served) };
+}
+
+/** Custom resources are hashed by their definitions, so that the index does not build their documents. */
+const hashFor = perKinds((kinds: readonly Kind[], served): string => {
+  const sources = served.map(({ source }) => source?.());
+  return sources.includes(undefined) ? hashOf(documentOf(kinds, served).body) : hashOf(sources.join('\n'));
+});
+
+const documentOf = perKinds((kinds: readonly Kind[], served) =>
+  jsonDocument({
     openapi: '3.0.0',
     info,
     paths: renderPaths(served, 'v3'),
@@ -60,9 +70,22 @@ const document = memoizePer((kinds: readonly Kind[], key): OpenApiDocument | und
       schemas: definitions(kinds, served, 'v3'),
       securitySchemes: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } },
     },
-  });
-  return { ...built, hash: hashOf(built.body) };
-});
+  }),
+);
+
+/** Keeps the result for the kinds of one document while these stay the same, whatever other kinds come and go. */
+function perKinds<Result>(compute: (kinds: readonly Kind[], served: readonly Kind[]) => Result): typeof compute {
+  const known = new WeakMap<Kind, { readonly served: readonly Kind[]; readonly result: Result }>();
+  return (kinds, served) => {
+    const [first] = served;
+    const found = first && known.get(first);
+    const isSame = found?.served.length === served.length && found.served.every((kind, at) => kind === served[at]);
+    if (isSame) return found.result;
+    const result = compute(kinds, served);
+    if (first !== undefined) known.set(first, { served, result });
+    return result;
+  };
+}
 
 const swagger = memoizePer((kinds: readonly Kind[]) =>
   jsonDocument({
@@ -114,12 +137,13 @@ function groupVersionKinds(
   all: readonly Kind[],
   served: readonly Kind[],
 ): ReadonlyMap<string, readonly GroupVersionKind[]> {
-  const everywhere = groupsOf(all).flatMap(({ name, versions }) =>
+  // Not those of custom resources, so that the documents do not change with them.
+  const everywhere = groupsOf(all.filter(({ source }) => source === undefined)).flatMap(({ name, versions }) =>
     versions.map(({ version }) => ({ group: name, version })),
   );
-  const own = served.flatMap(({ group, version, kind, schema }): [string, readonly GroupVersionKind[]][] => [
+  const own = served.flatMap(({ group, version, kind, listKind, schema }): [string, readonly GroupVersionKind[]][] => [
     [schema.name, [{ group, version, kind }]],
-    [`${schema.name}List`, [{ group, version, kind: `${kind}List` }]],
+    [`${schema.name}List`, [{ group, version, kind: listKind ?? `${kind}List` }]],
   ]);
   const below = served
     .flatMap(subresourcesOf)

@@ -60,6 +60,7 @@ function kindOf(crd: CustomResourceDefinition, version: CrdVersion, storage: Kin
     categories,
     namespaced: scope === 'Namespaced',
     schema,
+    source: () => JSON.stringify([crd.spec, crd.status.acceptedNames]),
     custom: true,
     hasStatus: status !== undefined,
     generation: 'content',
