@@ -52,9 +52,9 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
   before(async () => {
     const { path } = stack.use(await temporaryDirectory());
     [{ path: kubectl } = { path: '' }] = await findKubectls();
-    [browser, up] = await Promise.all([startChromium(), startFairlead(path, ['up', '--demo'])]);
+    browser = await startChromium();
     stack.defer(() => browser.close());
-    stack.use(up);
+    up = stack.use(await startFairlead(path, ['up', '--demo']));
     await up.process.prints(/KUBECONFIG/);
     // A cast where bytes become an object: the file that `up` wrote.
     ({ dashboard: url } = JSON.parse(await readFile(join(path, 'state.json'), 'utf8')) as {

@@ -19,9 +19,9 @@ describe('the tour on the page', { skip: withoutChromium }, () => {
   let page: Page;
 
   before(async () => {
-    [browser, clusters] = await Promise.all([startChromium(), startTwoClusters()]);
+    browser = await startChromium();
     stack.defer(() => browser.close());
-    stack.use(clusters);
+    clusters = stack.use(await startTwoClusters());
     open = stack.use(await openPage(browser, clusters.url));
     ({ page } = open);
     for (const cluster of ['east', 'west'] as const) await clusters.kubectl(cluster, ['create', 'namespace', 'shop']);
