@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inCluster, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts';
+import { embeddedAccess, embeddedConfig, inCluster, kubeconfigPaths, readKubeconfig, withToken } from './kubeconfig.ts';
 import { ManualClock } from './testing/clocks.ts';
 
 interface Folder extends AsyncDisposable {
@@ -264,5 +264,25 @@ test('bounds the output of a credential plugin and the size of a file', async ()
   await assert.rejects(readKubeconfig({ paths: ['/dev/zero'] }), {
     code: 'USAGE',
     message: /longer than 16777216 bytes/,
+  });
+});
+
+test('a kubeconfig is embedded with the content of its files, and not with the credentials of a plugin', async () => {
+  await using home = await folder();
+  await home.write('pki/ca.crt', 'CA');
+  await home.write('token', 'from a file\n');
+  const path = await home.write('config', config('{ tokenFile: token }'));
+  const content = await embeddedConfig({ paths: [path] });
+  const access = await embeddedAccess(content, { source: 'the Secret' });
+  assert.deepEqual(
+    [access.server, access.ca, access.tlsServerName],
+    ['https://east.example.org:6443', 'CA', 'kubernetes'],
+  );
+  assert.deepEqual(access.embedded, { token: 'from a file' });
+  const changed = await embeddedAccess(withToken(content, 'me', 'new'), { source: 'the Secret' });
+  assert.deepEqual([changed.ca, changed.embedded], ['CA', { token: 'new' }]);
+  await home.write('config', config('{ exec: { command: sh } }'));
+  await assert.rejects(embeddedConfig({ paths: [path] }), {
+    message: 'user "me" has exec, whose credentials cannot be stored',
   });
 });
