@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
   ['a headless import: by host name', 'p0.west.peers.shop.svc.clusterset.local A', ['A 10.2.0.1']],
   ['a headless import: a cluster has no address', 'west.peers.shop.svc.clusterset.local A', ['NODATA']],
   ['the version of imports', 'dns-version.clusterset.local TXT', ['TXT "1.0.0"']],
-  ["the seed's import", 'cart.shop.svc.supercluster.local A', ['A 10.96.9.2']],
+  ['an ImportedService', 'cart.shop.svc.supercluster.local A', ['A 10.96.9.2']],
   ['imports are not in the zone of the cluster', `cart.shop.${zone} A`, ['NXDOMAIN']],
   ['nobody', `nobody.shop.${zone} A`, ['NXDOMAIN']],
   ['no namespace', `web.nowhere.${zone} A`, ['NXDOMAIN']],

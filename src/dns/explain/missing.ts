@@ -23,8 +23,8 @@ export function whyMissing(name: Name, cluster: Cluster): readonly string[] {
   if (service !== undefined) return whyNoService(service, cluster);
   const imported = inZone(clustersetDomain);
   if (imported !== undefined) return whyNoImport(imported, cluster, 'ServiceImport');
-  const seed = inZone(superclusterDomain);
-  if (seed !== undefined) return whyNoImport(seed, cluster, 'ImportedService');
+  const supercluster = inZone(superclusterDomain);
+  if (supercluster !== undefined) return whyNoImport(supercluster, cluster, 'ImportedService');
   const pod = labelsAbove(name, `pod.${clusterDomain}`);
   return pod === undefined ? [] : whyNoPod(pod, pods, cluster);
 }

@@ -60,7 +60,7 @@ function recordLines(
 }
 
 const web = 'web.default.svc.clusterset.local';
-const seed = 'web.default.svc.supercluster.local';
+const supercluster = 'web.default.svc.supercluster.local';
 
 describe('an import with an IP', () => {
   it('MCS-55 publishes the IPs, and neither names of endpoints nor PTR records', () => {
@@ -77,9 +77,9 @@ describe('an import with an IP', () => {
 
   it('has the same records from an ImportedService, in the other zone', () => {
     assert.deepEqual(recordLines(importedService({ ip: '10.98.0.1' })), [
-      `_http._tcp.${seed} 30 SRV 0 100 80 ${seed}.`,
-      `${seed} 30 A 10.98.0.1`,
-      `${seed} 30 SRV 0 100 80 ${seed}.`,
+      `_http._tcp.${supercluster} 30 SRV 0 100 80 ${supercluster}.`,
+      `${supercluster} 30 A 10.98.0.1`,
+      `${supercluster} 30 SRV 0 100 80 ${supercluster}.`,
     ]);
   });
 
@@ -187,7 +187,7 @@ describe('a headless import', () => {
       from('east', [endpoint('10.0.0.1', notReady)], { ports: [] }),
       from('west', [endpoint('10.1.0.1', notReady)], { ports: [] }),
     ]);
-    assert.deepEqual(got, [`10-0-0-1.east.${seed} 5 A 10.0.0.1`, `${seed} 5 A 10.0.0.1`]);
+    assert.deepEqual(got, [`10-0-0-1.east.${supercluster} 5 A 10.0.0.1`, `${supercluster} 5 A 10.0.0.1`]);
   });
 
   it('has no records without ready endpoints', () => {
