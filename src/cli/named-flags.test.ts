@@ -13,10 +13,11 @@ const ofOthers: Readonly<Record<string, string>> = {
   fairlead: '--flag --help',
   etcd: '--max-request-bytes',
   ExternalDNS:
-    '--txt-owner-id --rfc2136-host --rfc2136-port --rfc2136-zone --rfc2136-tsig-keyname --rfc2136-tsig-secret --rfc2136-tsig-secret-alg --rfc2136-min-ttl --min-ttl --zone-id-filter',
+    '--txt-owner-id --rfc2136-host --rfc2136-port --rfc2136-zone --rfc2136-tsig-keyname --rfc2136-tsig-secret --rfc2136-tsig-secret-alg --rfc2136-min-ttl --min-ttl --zone-id-filter --events --min-event-sync-interval',
   'kube-apiserver': '--enable-aggregator-routing --admission-control-config-file',
   kubectl: '--audience --bound-object-kind --bound-object-name --duration',
-  'helm and bench/run.ts': '--wait --write',
+  Helm: '--create-namespace --set --wait',
+  'bench/run.ts': '--write',
 };
 
 test('messages and documentation name only flags that exist', async () => {
