@@ -125,3 +125,10 @@ for (const [name, list] of [
     assert.equal(new Set(ids).size, ids.length);
   });
 }
+
+test('OpenAPI v2 has the texts that the suite of kubectl looks for', () => {
+  const text = JSON.stringify(openApiV2(servedKinds));
+  for (const part of ['list of returned', 'List of services', 'Watch for changes to the described resources']) {
+    assert.ok(text.includes(part), part);
+  }
+});

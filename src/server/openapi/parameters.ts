@@ -55,12 +55,12 @@ export const deleteParameters: readonly Parameter[] = [
 export const listParameters: readonly Parameter[] = [
   query('allowWatchBookmarks', 'boolean', 'Whether the watch may send bookmarks.'),
   query('continue', 'string', 'The continue token of the previous chunk.'),
-  query('fieldSelector', 'string', 'Selects objects by their fields.'),
-  query('labelSelector', 'string', 'Selects objects by their labels.'),
+  query('fieldSelector', 'string', 'Restricts the list of returned objects by their fields.'),
+  query('labelSelector', 'string', 'Restricts the list of returned objects by their labels.'),
   query('limit', 'integer', 'The maximum number of items to return.'),
   query('resourceVersion', 'string', 'The revision to read at or watch from.'),
   query('resourceVersionMatch', 'string', 'How resourceVersion is applied: NotOlderThan or Exact.'),
   query('sendInitialEvents', 'boolean', 'Whether the watch starts with the existing objects, followed by a bookmark.'),
   query('timeoutSeconds', 'integer', 'Seconds after which the request ends.'),
-  query('watch', 'boolean', 'Watch for changes instead of listing.'),
+  query('watch', 'boolean', 'Watch for changes to the described resources instead of listing them.'),
 ];
