@@ -103,7 +103,7 @@ const places: Readonly<Record<Turn, (index: number, count: number) => number>> =
 };
 
 /** A small value, different for each index and valid in most places. */
-function smallValue(schema: Schema, index: number, name: string): unknown {
+export function smallValue(schema: Schema, index: number, name: string): unknown {
   switch (schema.type) {
     case 'struct':
       return Object.fromEntries(
