@@ -267,6 +267,7 @@ class MulticlusterController implements AsyncDisposable {
       client,
       log,
       clock: this.#clock,
+      probeMs: this.#probeTimes.renewMs,
       set: {
         get known() {
           return objects.known;

@@ -21,22 +21,31 @@ import { overHttps } from '../../src/client/https.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import { startMulticluster } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
-import type { Result } from '../harness/command.ts';
-import { run } from '../harness/command.ts';
-import type { Fairlead } from '../harness/fairlead.ts';
-import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
-import { FairleadProcess, root } from '../harness/process.ts';
+import type { Cluster } from '../../src/library.ts';
+import { startCluster } from '../../src/library.ts';
+import { run } from '../../src/cli/run.ts';
+import { temporaryDirectory } from '../harness/fairlead.ts';
 import { quickProbes } from './clusters.ts';
 
 const namespace = 'fairlead-system';
 
+interface Result {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
 describe('members are objects', () => {
   const stack = new AsyncDisposableStack();
-  let up: Fairlead;
+  let [directory, kubeconfig] = ['', ''];
   const clients = new Map<string, Client>();
   const at = (cluster: string): Client => clients.get(cluster) ?? assert.fail(cluster);
-  const mcs = (...args: readonly string[]): Promise<Result> =>
-    run(process.execPath, [join(root, 'bin/fairlead.js'), 'mcs', ...args, '--kubeconfig', up.kubeconfig]);
+  const mcs = async (...args: readonly string[]): Promise<Result> => {
+    const printed: Record<'out' | 'err', string[]> = { out: [], err: [] };
+    const streams = { out: (text: string) => printed.out.push(text), err: (text: string) => printed.err.push(text) };
+    const code = await run(['mcs', ...args, '--kubeconfig', kubeconfig], streams);
+    return { code, out: printed.out.join(''), err: printed.err.join('') };
+  };
   const member = (id: string): Promise<ClusterMember | undefined> =>
     at('west').find(clusterMemberKind, { namespace, name: id });
   const conditionsOf = async (id: string): Promise<Record<string, string>> =>
@@ -46,7 +55,7 @@ describe('members are objects', () => {
   const reports = (id: string, type: string, want: string): Promise<unknown> =>
     until(`${id} is ${type}=${want}`, async () => (await conditionsOf(id))[type] === want);
   const startController = async (clock: Clock): Promise<AsyncDisposable> => {
-    const client = new Client(overHttps(await readKubeconfig({ paths: [up.kubeconfig], context: 'west' })));
+    const client = new Client(overHttps(await readKubeconfig({ paths: [kubeconfig], context: 'west' })));
     const part = startMulticluster(
       { client, log: pino({ level: 'silent' }), metrics: new Registry() },
       { objects: { namespace, userAgent: 'test' }, clock, probeTimes: quickProbes },
@@ -56,10 +65,17 @@ describe('members are objects', () => {
   };
 
   before(async () => {
-    const { path } = stack.use(await temporaryDirectory());
-    up = stack.use(await startFairlead(path, ['up', '--store', 'memory', '--parts', 'server']));
+    directory = stack.use(await temporaryDirectory()).path;
+    kubeconfig = join(directory, 'kubeconfig');
+    const clusters: Cluster[] = [];
+    for (const name of ['east', 'west']) clusters.push(stack.use(await startCluster({ name, parts: [] })));
+    const [first, ...others] = clusters.map((cluster) => cluster.kubeconfig);
+    const all = <K extends 'clusters' | 'contexts' | 'users'>(field: K) =>
+      [first, ...others].flatMap((config): readonly object[] => config?.[field] ?? []);
+    const merged = { clusters: all('clusters'), contexts: all('contexts'), users: all('users') };
+    await writeFile(kubeconfig, JSON.stringify({ ...first, ...merged }));
     for (const context of ['east', 'west'])
-      clients.set(context, stack.use(new Client(overHttps(await readKubeconfig({ paths: [up.kubeconfig], context })))));
+      clients.set(context, stack.use(new Client(overHttps(await readKubeconfig({ paths: [kubeconfig], context })))));
   });
   after(() => stack.disposeAsync());
 
@@ -93,7 +109,7 @@ describe('members are objects', () => {
     assert.equal(status?.clusterUID, metadata.uid);
     assert.match(status?.version ?? '', /^v1\./);
     const before = (await member('east'))?.metadata.resourceVersion;
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
     assert.equal((await member('east'))?.metadata.resourceVersion, before, 'an unchanged status is not written again');
   });
 
@@ -152,9 +168,7 @@ describe('members are objects', () => {
       late.err,
       /^fairlead: east is leaving and not withdrawn yet: check that `fairlead multicluster` runs; run this again, or pass --force if it no longer exists$/m,
     );
-    const flags = ['--member-namespace', namespace, '--kubeconfig', up.kubeconfig, '--context', 'west'];
-    await using controller = new FairleadProcess(['multicluster', ...flags, '--health-port', '0']);
-    await controller.ready();
+    await using _ = await startController(systemClock);
     const { code, out, err } = await mcs('leave', 'east', '--hub', 'west');
     assert.deepEqual(
       { code, out, err },
@@ -175,8 +189,8 @@ describe('members are objects', () => {
   });
 
   test('import-members moves the members of a file', async () => {
-    const file = join(up.directory, 'members.yaml');
-    const members = ['east', 'west'].map((id) => ({ id, context: id, kubeconfig: up.kubeconfig, maxExports: 5 }));
+    const file = join(directory, 'members.yaml');
+    const members = ['east', 'west'].map((id) => ({ id, context: id, kubeconfig: kubeconfig, maxExports: 5 }));
     await writeFile(file, JSON.stringify({ superclusterCIDRs: ['241.0.0.0/16'], members }));
     const { code, out, err } = await mcs('import-members', file, '--hub', 'west');
     assert.deepEqual(

@@ -43,7 +43,7 @@ async function start(stack: AsyncDisposableStack, given: Partial<ReportedSet>) {
     withdraw: async () => false,
     ...given,
   };
-  const running = new Reporter({ client, log: pino({ level: 'silent' }), clock, set }).run(stop.signal);
+  const running = new Reporter({ client, log: pino({ level: 'silent' }), clock, set, probeMs: 5000 }).run(stop.signal);
   stack.defer(async () => {
     stop.abort();
     await running;

@@ -34,9 +34,11 @@ export interface ReporterOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly set: ReportedSet;
+  /** Interval of the probes of members: it reports no more often, and at least every two seconds. */
+  readonly probeMs: number;
 }
 
-const intervalMs = 2000;
+const longestIntervalMs = 2000;
 /** Retries of a renewal. */
 const retryMs = 60_000;
 /** How often the version of a server is read: upgrades are rare. */
@@ -66,11 +68,11 @@ export class Reporter {
 
   /** Reports until the signal fires. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, set } = this.#options;
+    const { clock, set, probeMs } = this.#options;
     while (!signal.aborted) {
       for (const id of this.#memories.keys()) if (!set.known.has(id)) this.#memories.delete(id);
       await Promise.all(Array.from(set.known, ([id, known]) => this.#tryOne(id, known, signal)));
-      await sleep(clock, intervalMs, signal);
+      await sleep(clock, Math.min(probeMs, longestIntervalMs), signal);
     }
   }
 
