@@ -25,7 +25,7 @@ export class StartSecret {
 
 /** Tokens that are checked at once, and that wait; anybody may send some. */
 const [atOnce, waiting] = [4, 32];
-/** As in Kubernetes' own checks of tokens, which no provider exceeds. */
+/** Tokens of providers have a few kilobytes. */
 const maxTokenLength = 16_384;
 
 /** Checks bearer tokens. */
