@@ -62,15 +62,17 @@ const scalarTypes = new Set(['string', 'bool', 'int32', 'int64', 'float64']);
 /** Types with a JSON decoder of their own, whose errors are those of JSON. */
 const customTypes = new Set(['v1.Time', 'v1.MicroTime', 'resource.Quantity', 'intstr.IntOrString', '[]uint8']);
 
+/** What precedes the type in an error about it. */
+const typeMarker = ' of type ';
+
 /** Kubernetes converts a strategically patched object without JSON, so errors about types have another text. */
 export function printRestoreProblem(problem: string): string {
-  const [, found = '', fraction = '', type = ''] =
-    /^json: cannot unmarshal (\w+)(?: -?\d+(\.\d+)?)? into Go (?:value|struct field \S+) of type (\S.*)$/.exec(
-      problem,
-    ) ?? [];
-  if (type === '' || customTypes.has(type)) return problem;
+  const [, found = ''] = /^json: cannot unmarshal (\w+) /.exec(problem) ?? [];
+  const at = problem.lastIndexOf(typeMarker);
+  const type = at < 0 ? '' : problem.slice(at + typeMarker.length);
+  if (found === '' || type === '' || customTypes.has(type)) return problem;
   const kind = goKinds[found] ?? found;
-  if (found === 'number' && fraction !== '') return `cannot convert float64 to ${type}`;
+  if (/^json: cannot unmarshal number -?\d+\.\d/.test(problem)) return `cannot convert float64 to ${type}`;
   if (found === 'number' && type === 'string') return 'cannot convert int64 to string';
   if (type.startsWith('map[')) return `cannot restore map from ${kind}`;
   if (type.startsWith('[]')) return `cannot restore slice from ${kind}`;
