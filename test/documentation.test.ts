@@ -31,7 +31,7 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/\b10\.0\.0\.\d+\b(?!\/)/g, '10.0.0.X'],
   [/:3\d{4}(?=\/)/g, ':NODEPORT'],
   [/\bshop-[12] of/g, 'shop-N of'],
-  [/\bwest,east\b/g, 'east,west'], // whichever exported first is listed first
+  [/\bwest(,| and )east\b/g, 'east$1west'], // the clusters are listed in the order of their exports
   [/^ +…$/gm, '…'],
   [/\b([a-z]+)-[a-z\d]{5}\b(?= {2}| )/g, '$1-HASH'],
   [/\b1[78]\d{8}\b/g, 'SERIAL'],

@@ -111,7 +111,7 @@ export class Leadership {
       },
       onLeader: (leader) => {
         this.#decide();
-        log.info({ leader, isUs: leader === identity }, 'leader elected');
+        log.info({ leader, isSelf: leader === identity }, 'leader elected');
       },
     });
   }

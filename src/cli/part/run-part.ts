@@ -75,7 +75,7 @@ export async function runPart(options: RunPartOptions): Promise<number> {
 ${clusters.map((cluster) => `  cluster  ${cluster.access.server} (context ${cluster.access.context})\n`).join('')}${lines.join('')}`);
   const isReady = await Promise.race([instance.ready.then(() => true), stopped.then(() => false)]);
   wasReady = isReady;
-  if (isReady && instance.pageUrl !== undefined) streams.out(`  map ${instance.pageUrl}\n`);
+  if (isReady && instance.pageUrl !== undefined) streams.out(`  map      ${instance.pageUrl}\n`);
   if (isReady) streams.out(`ready in ${printTime(performance.now())}\n`);
   await stopped;
   isStopping = true;

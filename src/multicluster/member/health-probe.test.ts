@@ -59,6 +59,19 @@ test('MCS-81 is alive, silent or lost by answers alone', async () => {
   assert.equal(probe.uid, 'u');
 });
 
+test('keeps the reason of the last complete probe when the server is lost', async () => {
+  const server: Pick<Transport, 'request'> = { request: async () => answer };
+  await using probed = probing(server);
+  const { clock, states, probe } = probed;
+  await clock.advance(1000);
+  server.request = () => Promise.reject(new Error('connection refused'));
+  await clock.advance(10_000);
+  server.request = hangs;
+  await clock.advance(4000);
+  assert.match(states.join(), /lost at 12\d\d\d/);
+  assert.equal(String(probe.error), 'Error: connection refused');
+});
+
 test('reports a server that never answered as lost after the duration of a lease', async () => {
   await using probed = probing({ request: hangs });
   await probed.clock.advance(15_000);

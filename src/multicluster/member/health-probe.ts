@@ -116,9 +116,11 @@ export class HealthProbe {
     if (signal.aborted) return;
     const startedAt = clock.elapsed();
     const timeoutMs = this.#timeoutMs();
-    const cancel = afterPendingReads(clock, timeoutMs, () =>
-      this.#noAnswer(startedAt, new Error(`no answer in ${Math.round(timeoutMs)} ms`)),
-    );
+    const cancel = afterPendingReads(clock, timeoutMs, () => {
+      // A probe that is cut short when the server is lost has no reason of its own.
+      const known = timeoutMs < renewMs ? this.#error : undefined;
+      this.#noAnswer(startedAt, known ?? new Error(`no answer in ${Math.round(timeoutMs)} ms`));
+    });
     const probe = this.#probe(startedAt, signal).finally(() => {
       cancel();
       this.#running.delete(probe);
