@@ -147,8 +147,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** Objects are stored in another version. */
   readonly storage?: Conversion<T>;
   /**
-   * Reads a stored object, which may be of another version and may not fit the schema any more. Only custom resources have
-   * it: their schemas change at run time.
+   * Reads a stored object, which may be of another version and may not fit the schema any more: a custom resource, whose
+   * schema changes at run time, or a CustomResourceDefinition of a kube-apiserver.
    */
   readonly readStored?: (value: unknown) => T;
   /** The definition that a custom resource was made from, as text: equal kinds have equal texts. */

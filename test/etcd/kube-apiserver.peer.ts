@@ -172,6 +172,26 @@ const objects: readonly (readonly [path: string, name: string, content: object])
     'entry',
     { spec: { defaultBackend: { service: { name: 'web', port: { number: 80 } } } } },
   ],
+  [
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    'shops.example.org',
+    {
+      spec: {
+        group: 'example.org',
+        scope: 'Namespaced',
+        names: { plural: 'shops', kind: 'Shop' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object' } } } },
+          },
+        ],
+      },
+    },
+  ],
+  ['/apis/example.org/v1/namespaces/default/shops', 'corner', { apiVersion: 'example.org/v1', kind: 'Shop', spec: {} }],
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests', 'request', { spec: signingRequest }],
   ['/apis/networking.k8s.io/v1/ingressclasses', 'ingress', { spec: { controller: 'example.org/x' } }],
   ['/apis/networking.k8s.io/v1/namespaces/default/networkpolicies', 'policy', { spec: { podSelector: {} } }],
@@ -209,7 +229,12 @@ describe('a kube-apiserver over the same etcd', { skip }, () => {
     folder = stack.use(await temporaryDirectory()).path;
     await writeFile(join(folder, 'encryption.yaml'), encryptionConfiguration);
     await startUpstream();
-    for (const [path, name, content] of objects) await must(theirs, 'POST', path, { metadata: { name }, ...content });
+    for (const [path, name, content] of objects) {
+      const object = { metadata: { name }, ...content };
+      // A custom resource is served soon after its definition.
+      await until(path, async () => (await ask(theirs, 'GET', path)).status === 200);
+      await must(theirs, 'POST', path, object);
+    }
   });
   after(() => stack.disposeAsync());
 

@@ -3,12 +3,14 @@ import type { FieldError } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import type { Kind } from '../../../kind.ts';
 import { dnsSubdomainErrors } from '../../../names.ts';
+import { decode } from '../../../schema/decode.ts';
 import { unknownFormats } from './formats.ts';
 import { conditionOf, withCondition } from './conditions.ts';
 import type { CrdConversion, CustomResourceDefinition } from './schema.ts';
 import { customResourceDefinition } from './schema.ts';
 import { nameErrors, validateCreate, validateUpdate } from './validate.ts';
 import { acceptedNameErrors } from './validate-names.ts';
+import { fromV1beta1 } from './v1beta1.ts';
 
 /** The finalizer that keeps a definition until its objects are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
@@ -36,6 +38,8 @@ export const customResourceDefinitionKind: Kind<CustomResourceDefinition> = defi
     markTerminating,
   },
   applyDefaults,
+  readStored: (value) =>
+    applyDefaults(decode<CustomResourceDefinition>(customResourceDefinition, fromV1beta1(value)).object),
   prepareForCreate: (object) =>
     withStoredVersion({
       ...object,
