@@ -86,7 +86,7 @@ export const tooLong = (path: string, maxBytes: number): FieldError => ({
 export const tooMany = (path: string, actual: number, max: number): FieldError => ({
   path,
   reason: 'FieldValueTooMany',
-  body: `Too many: ${actual}: must have at most ${max} items`,
+  body: `Too many: ${actual}: must have at most ${max} ${max === 1 ? 'item' : 'items'}`,
 });
 
 /** The causes of a 422: the first 100 errors, then the number of the others. */

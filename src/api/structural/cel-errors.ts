@@ -1,7 +1,7 @@
 import type { FieldError } from '../field-errors.ts';
 import { forbiddenField, invalidValue } from '../field-errors.ts';
 import { hasRules, rulesOf } from './cel-rules.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema, ValidationRule } from './json-schema.ts';
 import { itemsOf, valuesOf } from './json-schema.ts';
 
 /** Kubernetes' limits on the estimated cost of one rule, and of all rules of a schema. */
@@ -83,6 +83,16 @@ function errorsOf(schema: JsonSchema, place: Place, costs: Costs): FieldError[] 
   ];
 }
 
+/** A rule as Kubernetes prints it. */
+const inGoOrder = (rule: ValidationRule): object => ({
+  Rule: rule.rule,
+  Message: rule.message ?? '',
+  MessageExpression: rule.messageExpression ?? '',
+  Reason: rule.reason ?? null,
+  FieldPath: rule.fieldPath ?? '',
+  OptionalOldSelf: rule.optionalOldSelf ?? null,
+});
+
 function ownErrors(schema: JsonSchema, { path, isResource, count, uncorrelatable }: Place, costs: Costs): FieldError[] {
   const total = (cost: number, maxCount: number): number => cost * (count ?? maxCount);
   return rulesOf(schema, isResource).flatMap((compiled, index): FieldError[] => {
@@ -95,12 +105,12 @@ function ownErrors(schema: JsonSchema, { path, isResource, count, uncorrelatable
       if (cost > maxRuleCost) errors.push(forbiddenField(`${at}.${field}`, tooExpensive(what, cost, maxRuleCost)));
     };
     if (program !== undefined) observe('rule', total(program.cost, maxCount), 'estimated rule cost');
-    if (problem !== undefined) errors.push(invalidValue(`${at}.rule`, rule, problem));
+    if (problem !== undefined) errors.push(invalidValue(`${at}.rule`, inGoOrder(rule), problem));
     if (messageProblem !== undefined) {
       errors.push(
         invalidValue(
           `${at}.messageExpression`,
-          rule,
+          inGoOrder(rule),
           `messageExpression ${messageProblem.replace(/^messageExpression /, '')}`,
         ),
       );

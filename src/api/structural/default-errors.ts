@@ -24,7 +24,11 @@ function ownErrors(schema: JsonSchema, path: string): FieldError[] {
   prune(schema.default, schema, () => (isPruned = false));
   const unknown = isPruned ? [] : [invalidValue(path, schema.default, 'must not have unknown fields')];
   const embedded = embeddedErrors(schema.default, schema, path);
-  const invalid = embedded.length > 0 ? embedded : schemaErrors(schema.default, schema, { path });
+  const invalid = embedded.length > 0 ? embedded : below(path, schemaErrors(schema.default, schema));
   const errors = [...unknown, ...invalid];
   return errors.length > 0 ? errors : ruleErrors(schema.default, schema, { path, isResource: false });
 }
+
+/** Errors inside a default, whose messages name only the path inside it. */
+const below = (path: string, errors: readonly FieldError[]): readonly FieldError[] =>
+  errors.map((error) => ({ ...error, path: error.path === '<nil>' ? path : `${path}.${error.path}` }));

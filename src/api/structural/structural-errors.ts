@@ -171,19 +171,9 @@ function nestedErrors(schema: JsonSchema, path: string, skipsAnyOf: boolean): Fi
   ];
 }
 
-/** Errors about fields that junctors validate, and that the structural part does not declare. */
-function incompleteErrors(schema: JsonSchema, path: string): FieldError[] {
-  const items = itemsOf(schema);
-  const values = valuesOf(schema);
-  return [
-    ...junctorsOf(schema).flatMap(([inner, at]) => undeclaredErrors(inner, schema, `${path}.${at}`, path)),
-    ...(items === undefined ? [] : incompleteErrors(items, `${path}.items`)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
-      incompleteErrors(property, `${path}.properties[${name}]`),
-    ),
-    ...(values === undefined ? [] : incompleteErrors(values, `${path}.additionalProperties`)),
-  ];
-}
+/** Errors about fields that junctors at the root validate, and that the structural part does not declare. */
+const incompleteErrors = (schema: JsonSchema, path: string): FieldError[] =>
+  junctorsOf(schema).flatMap(([inner, at]) => undeclaredErrors(inner, schema, `${path}.${at}`, path));
 
 const junctorsOf = ({
   anyOf = [],

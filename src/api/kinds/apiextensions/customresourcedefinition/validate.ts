@@ -66,7 +66,7 @@ function preserveErrors({ spec }: CustomResourceDefinition, old: CustomResourceD
 function storedVersionErrors({ spec, status }: CustomResourceDefinition): FieldError[] {
   const path = 'status.storedVersions';
   const stored = status.storedVersions ?? [];
-  if (stored.length === 0) return [invalidValue(path, [], 'must have at least one stored version')];
+  if (stored.length === 0) return [invalidValue(path, null, 'must have at least one stored version')];
   const versions = spec.versions ?? [];
   return [
     ...versions.flatMap(({ name, storage }) =>
@@ -88,7 +88,7 @@ function storedVersionErrors({ spec, status }: CustomResourceDefinition): FieldE
 
 function specErrors(spec: Spec): FieldError[] {
   const versions = spec.versions ?? [];
-  const invalidVersions = (why: string): FieldError => invalidValue('spec.versions', versions.map(withoutSchema), why);
+  const invalidVersions = (why: string): FieldError => invalidValue('spec.versions', versions.map(inGoOrder), why);
   return [
     ...groupErrors(spec.group),
     ...scopeErrors(spec.scope),
@@ -108,7 +108,18 @@ function specErrors(spec: Spec): FieldError[] {
   ];
 }
 
-const withoutSchema = ({ schema: _schema, ...version }: CrdVersion): object => version;
+/** A version as Kubernetes prints it, without its schema, which is long. */
+const inGoOrder = ({ name, served, storage, deprecated = false, deprecationWarning }: CrdVersion): object => ({
+  Name: name,
+  Served: served,
+  Storage: storage,
+  Deprecated: deprecated,
+  DeprecationWarning: deprecationWarning ?? null,
+  Schema: null,
+  Subresources: null,
+  AdditionalPrinterColumns: null,
+  SelectableFields: null,
+});
 
 function groupErrors(group: string): FieldError[] {
   if (group === '') return [required('spec.group')];
