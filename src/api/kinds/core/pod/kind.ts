@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { age, ageColumn, column, nameColumn } from '../../../columns.ts';
-import type { Column, RowCondition } from '../../../kind.ts';
+import type { Column, PartialWrite, RowCondition } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { evictionKind } from '../../policy/eviction/kind.ts';
 import type { Pod } from './schema.ts';
@@ -22,7 +24,29 @@ function podGracePeriodSeconds({ spec, status, metadata }: Pod, requested: numbe
   return deletionTimestamp === undefined ? period : Math.min(period, deletionGracePeriodSeconds);
 }
 
-/** Ephemeral containers can only be added to running Pods. */
+/** Adds containers for debugging; existing ones cannot be changed. */
+const ephemeralContainers: PartialWrite<Pod> = {
+  prepare(sent, old) {
+    const { ephemeralContainers: added } = sent.spec;
+    const { ephemeralContainers: _replaced, ...kept } = old.spec;
+    const spec = { ...kept, ...(added === undefined ? {} : { ephemeralContainers: added }) };
+    return { ...old, metadata: sent.metadata, spec };
+  },
+  validate: (pod, old) => [...podSpecErrors(pod.spec, 'spec'), ...ephemeralChangeErrors(pod, old)],
+};
+
+function ephemeralChangeErrors(pod: Pod, old: Pod): readonly FieldError[] {
+  const byName = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  return (old.spec.ephemeralContainers ?? []).flatMap((container) => {
+    const next = byName.get(container.name);
+    if (next !== undefined && isDeepStrictEqual(next, container)) return [];
+    const what = next === undefined ? 'removed' : 'changed';
+    const detail = `existing ephemeral containers ${JSON.stringify(container.name)} may not be ${what}\n`;
+    return [forbiddenField('spec.ephemeralContainers', detail)];
+  });
+}
+
+/** Ephemeral containers can only be added to existing Pods. */
 const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>
   ephemeralContainers.length === 0 ? [] : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')];
 
@@ -84,7 +108,10 @@ export const podKind = defineKind<Pod>({
   namespaced: true,
   schema: pod,
   hasStatus: true,
-  subresources: [{ name: 'eviction', verbs: ['create'], body: evictionKind }],
+  subresources: [
+    { name: 'eviction', verbs: ['create'], body: evictionKind },
+    { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'], write: ephemeralContainers },
+  ],
   generation: 'spec',
   deleteReturns: 'object',
   columns: podColumns,
