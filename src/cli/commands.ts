@@ -42,12 +42,12 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     ]),
   ),
   install: {
-    summary: 'install parts in a Kubernetes cluster, or print their manifests',
+    summary: 'install components in a Kubernetes cluster, or print their manifests',
     group: manage,
     load: async () => (await import('./install/command.ts')).command,
   },
   uninstall: {
-    summary: 'remove from a cluster what was installed there',
+    summary: 'remove all installed components from a cluster',
     group: manage,
     load: async () => (await import('./uninstall/command.ts')).command,
   },

@@ -21,7 +21,7 @@ import { installedParts, mergeValues } from './values.ts';
 /** `fairlead install`: what the Helm chart does, without Helm. */
 export const command: Command = {
   description:
-    'Install parts in a cluster, as the Helm chart deploy/helm/fairlead does: applies the same objects by server-side apply. With -o, prints them ' +
+    'Install components in a cluster. Applies the objects of the Helm chart deploy/helm/fairlead by server-side apply. With -o, prints them ' +
     'and makes no request.',
   examples: [
     'fairlead install --context prod-eu --parts dns,multicluster --image example.org/fairlead:1',
@@ -31,12 +31,12 @@ export const command: Command = {
     {
       name: 'parts',
       value: 'PART,...',
-      description: `parts to install: ${installedParts.join(', ')}`,
+      description: `components to install: ${installedParts.join(', ')}`,
       default: 'those that the values enable',
     },
     { name: 'values', value: 'FILE', description: 'values of the Helm chart', default: 'those of the chart' },
-    { name: 'image', value: 'NAME:TAG', description: 'image of the parts', default: 'that of the values' },
-    { name: 'namespace', value: 'NAMESPACE', description: 'namespace of the parts', default: defaultNamespace },
+    { name: 'image', value: 'NAME:TAG', description: 'image of the components', default: 'that of the values' },
+    { name: 'namespace', value: 'NAMESPACE', description: 'namespace of the components', default: defaultNamespace },
     outputFlag,
     ...clusterFlags,
   ],
@@ -50,7 +50,7 @@ async function install({ settings, streams }: Call): Promise<number> {
     version,
   };
   const parts = enabledParts(installation.values);
-  if (parts.length === 0) throw new UsageError(`no part to install: pass --parts ${installedParts[0]},...`);
+  if (parts.length === 0) throw new UsageError(`no component to install: pass --parts ${installedParts[0]},...`);
   const format = textOf(settings, 'output');
   if (format !== undefined) {
     const items = allManifests(installation);
