@@ -1,5 +1,6 @@
 import type { Kind } from '../api/kind.ts';
 import { getOrCompute } from '../api/maps.ts';
+import { compareText } from '../api/order.ts';
 import type { ResourceCache } from './cache/resource-cache.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 
@@ -115,10 +116,15 @@ export class ServedResources {
 
   /** Custom resources are in the order of their names, so that all servers agree. */
   #list(): readonly Kind[] {
-    const custom = [...this.#custom].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, { served }]) => served);
-    return [...this.#own, ...custom];
+    const custom = [...this.#custom.keys()].toSorted(
+      (a, b) => compareText(groupIn(a), groupIn(b)) || compareText(a, b),
+    );
+    return [...this.#own, ...custom.flatMap((definition) => this.#custom.get(definition)?.served ?? [])];
   }
 }
+
+/** The group in the name of a definition, `plural.group`: kubectl resolves an ambiguous name to the first group. */
+const groupIn = (definition: string): string => definition.slice(definition.indexOf('.') + 1);
 
 const pathOf = ({ group, version, plural }: Pick<Kind, 'group' | 'version' | 'plural'>): string =>
   `${group}/${version}/${plural}`;

@@ -121,6 +121,21 @@ test('serves a custom resource once its definition is established', async () => 
   );
 });
 
+test('lists groups of custom resources by name, so that clients resolve ambiguous names alike', async () => {
+  await using server = await testServer();
+  for (const [plural, group] of [
+    ['apples', 'z.example.com'],
+    ['pears', 'a.example.com'],
+  ] as const) {
+    const names = { plural, kind: plural };
+    const metadata = { name: `${plural}.${group}` };
+    await install(server, { ...definition, metadata, spec: { ...definition.spec, group, names } });
+  }
+  const { body } = await server.ask('GET', '/apis');
+  const groups: readonly string[] = body.groups.map(({ name }: { readonly name: string }) => name);
+  assert.deepEqual(groups.slice(-2), ['a.example.com', 'z.example.com']);
+});
+
 test('rejects invalid custom resources with the errors of Kubernetes', async () => {
   await using server = await testServer();
   await install(server);
