@@ -130,6 +130,16 @@ describe('nodes that report', () => {
     assert.equal(await stateOf('a'), 'Unknown unreachable:NoSchedule');
   });
 
+  test('keep running Pods that were to be evicted when the last node is lost', async () => {
+    await join('a');
+    await join('b');
+    await pass(65, ['b']);
+    await becomes('a', 'Unknown unreachable:NoSchedule unreachable:NoExecute');
+    await pass(80);
+    await becomes('b', 'Unknown unreachable:NoSchedule');
+    await becomes('a', 'Unknown unreachable:NoSchedule');
+  });
+
   test('have the whole grace period after the controller was paused', async () => {
     await join('a');
     await pass(10, ['a']);

@@ -5,7 +5,6 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import { leaseKind } from '../../api/kinds/coordination/lease/kind.ts';
 import type { Lease } from '../../api/kinds/coordination/lease/kind.ts';
-import { getOrCompute } from '../../api/maps.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
@@ -18,17 +17,18 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { nodeLeaseNamespace } from '../caches.ts';
+import { forEachDespiteErrors } from '../despite-errors.ts';
 import type { ControllerContext } from '../context.ts';
-import type { ZoneHealth } from './disruption.ts';
-import { evictionRate } from './disruption.ts';
+import { evictionRate, isOutage } from './disruption.ts';
 import { NodeHealth } from './health.ts';
-import type { NodePlan } from './plan.ts';
+import type { Eviction, NodePlan } from './plan.ts';
 import { planNode, readyStatus } from './plan.ts';
+import { Zones } from './zones.ts';
 
 const defaultGracePeriodMs = 50_000;
 /** How much longer a node has that never reported its status. */
 const startupGraceMs = 10_000;
-/** How often a node that must not be evicted yet is looked at again. */
+/** How often a node that is not ready is looked at again, because it depends on others whether its Pods are evicted. */
 const evictionCheckMs = 5000;
 
 /** Marks nodes that stop renewing their Lease, until the signal fires. */
@@ -50,8 +50,8 @@ class NodeLifecycleController {
   readonly #markedNodes = new Set<string>();
   /** zone → when the next node of it may be evicted, in monotonic time */
   readonly #nextEviction = new Map<string, number>();
-  /** The health of each zone; undefined: to be counted again. */
-  #zones: ReadonlyMap<string, ZoneHealth> | undefined;
+  /** The nodes that report. */
+  readonly #zones = new Zones();
 
   constructor(context: ControllerContext) {
     const { options } = context;
@@ -69,9 +69,9 @@ class NodeLifecycleController {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const { nodes, nodeLeases } = this.#context.caches;
+    const { nodes, nodeLeases, pods } = this.#context.caches;
     return runController(
-      { queue: this.#queue, caches: [nodes, nodeLeases], subscribe: () => this.#subscribe() },
+      { queue: this.#queue, caches: [nodes, nodeLeases, pods], subscribe: () => this.#subscribe() },
       signal,
     );
   }
@@ -79,24 +79,21 @@ class NodeLifecycleController {
   #subscribe(): readonly (() => void)[] {
     const { nodes, nodeLeases } = this.#context.caches;
     return [
-      nodes.subscribe(
-        onAnyChange((node, old) => {
-          if (old === undefined || readyStatus(old) !== readyStatus(node)) this.#zones = undefined;
-          this.#queue.add(keyOf(node));
-        }),
-      ),
+      nodes.subscribe(onAnyChange((node) => this.#changed(keyOf(node)))),
       nodeLeases.subscribe({
-        added: (lease) => this.#joined(lease),
+        added: (lease) => this.#changed(nameOf(lease)),
         updated: (lease) => this.#renewed(lease),
-        deleted: (lease) => this.#joined(lease),
+        deleted: (lease) => this.#changed(nameOf(lease)),
       }),
     ];
   }
 
-  /** A node reports from now on, or no longer. */
-  #joined(lease: Lease): void {
-    this.#zones = undefined;
-    this.#queue.add(nameOf(lease));
+  #changed(name: Key): void {
+    const { nodes, nodeLeases } = this.#context.caches;
+    const node = nodes.get(name);
+    if (node === undefined || nodeLeases.get(leaseKeyOf(name)) === undefined) this.#zones.delete(name);
+    else this.#zones.set(name, { zone: zoneOf(node), isReady: readyStatus(node) === 'True' });
+    this.#queue.add(name);
   }
 
   /** Notes a renewal. A node that is not known to be silent needs no reconcile for it. */
@@ -120,12 +117,13 @@ class NodeLifecycleController {
     this.#health.observe(name, signOf(node, lease));
     const graceMs = this.#gracePeriodMs + (readyStatus(node) === undefined ? startupGraceMs : 0);
     const leftMs = graceMs - this.#health.silentMs(name);
-    const isSilent = leftMs <= 0 && (await this.#isUnchanged(lease, signal));
-    const mayEvict = (isSilent || readyStatus(node) !== 'True') && this.#mayEvict(node);
-    const plan = planNode({ node, isSilent, mayEvict, now: timestamp(this.#clock.now()) });
+    const isMarked = readyStatus(node) === 'Unknown';
+    const isSilent = leftMs <= 0 && (isMarked || (await this.#isUnchanged(lease, signal)));
+    const plan = planNode({ node, isSilent, eviction: this.#eviction(node), now: timestamp(this.#clock.now()) });
+    // Counted before the first wait, since other nodes are reconciled meanwhile.
+    if (plan.evicts) this.#evicted(node);
     await this.#apply(node, plan, signal);
-    if (plan.awaitsEviction) return { requeueAfterMs: evictionCheckMs };
-    return isSilent ? undefined : { requeueAfterMs: Math.max(leftMs, evictionCheckMs) };
+    return { requeueAfterMs: plan.isNotReady ? evictionCheckMs : Math.max(leftMs, evictionCheckMs) };
   }
 
   /** Whether the server has no newer Lease than the cache, which could be behind. */
@@ -153,25 +151,19 @@ class NodeLifecycleController {
     }
     if (!isNotReady) this.#markedNodes.delete(name);
     else if (!this.#markedNodes.has(name)) await this.#markPods(name, signal);
-    if (taints === undefined) return;
-    await client.patch(nodeKind, { name }, { body: { metadata, spec: { taints } }, signal });
-    if (taints.some(({ effect }) => effect === 'NoExecute')) this.#evicted(node);
+    if (taints !== undefined) await client.patch(nodeKind, { name }, { body: { metadata, spec: { taints } }, signal });
   }
 
   /** Makes the Pods of a node not ready, so that Services stop sending connections to them. */
   async #markPods(node: string, signal: AbortSignal): Promise<void> {
-    const { client } = this.#context;
-    const { items } = await client.list(podKind, { fieldSelector: `spec.nodeName=${node}`, signal });
-    for (const pod of items) {
-      const ready = pod.status.conditions?.find(({ type }) => type === 'Ready');
-      if (ready?.status !== 'True') continue;
-      await this.#markPod(pod, { ...ready, status: 'False', lastTransitionTime: timestamp(this.#clock.now()) }, signal);
-    }
+    const pods = this.#context.caches.pods.by('node', node).filter(isReadyPod);
+    await forEachDespiteErrors(pods, (pod) => this.#markPod(pod, signal));
     this.#markedNodes.add(node);
   }
 
-  async #markPod(pod: Pod, condition: object, signal: AbortSignal): Promise<void> {
+  async #markPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata;
+    const condition = { type: 'Ready', status: 'False', lastTransitionTime: timestamp(this.#clock.now()) };
     const body = { metadata: { uid }, status: { conditions: [condition] } };
     try {
       await this.#context.client.patch(
@@ -186,9 +178,10 @@ class NodeLifecycleController {
     this.#recorder.record(podKind, pod, { type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' });
   }
 
-  #mayEvict(node: Node): boolean {
+  #eviction(node: Node): Eviction {
+    if (isOutage(this.#zones.all())) return 'cancel';
     const isDue = this.#clock.elapsed() >= (this.#nextEviction.get(zoneOf(node)) ?? 0);
-    return isDue && this.#evictionRate(node) > 0;
+    return isDue && this.#evictionRate(node) > 0 ? 'allow' : 'wait';
   }
 
   /** Notes an eviction: the next node of the zone has to wait. */
@@ -198,24 +191,13 @@ class NodeLifecycleController {
   }
 
   #evictionRate(node: Node): number {
-    this.#zones ??= this.#countZones();
     const zone = this.#zones.get(zoneOf(node));
-    return zone === undefined ? 0 : evictionRate(zone, this.#zones.values());
-  }
-
-  /** The health of each zone, of nodes that report. */
-  #countZones(): ReadonlyMap<string, ZoneHealth> {
-    const zones = new Map<string, { nodes: number; notReady: number }>();
-    const { nodes, nodeLeases } = this.#context.caches;
-    for (const node of nodes.list()) {
-      if (nodeLeases.get(leaseKeyOf(node.metadata.name ?? '')) === undefined) continue;
-      const zone = getOrCompute(zones, zoneOf(node), () => ({ nodes: 0, notReady: 0 }));
-      zone.nodes++;
-      if (readyStatus(node) !== 'True') zone.notReady++;
-    }
-    return zones;
+    return zone === undefined ? 0 : evictionRate(zone, this.#zones.all());
   }
 }
+
+const isReadyPod = ({ status }: Pod): boolean =>
+  status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 
 const nameOf = ({ metadata }: Lease): string => metadata.name ?? '';
 

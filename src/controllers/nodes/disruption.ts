@@ -19,9 +19,12 @@ const unhealthyNodes = 3;
 
 const isDead = ({ nodes, notReady }: ZoneHealth): boolean => nodes > 0 && notReady === nodes;
 
-/** Nodes per second of one zone; 0: none. Without a ready node in any zone, nothing is evicted. */
+/** Whether no zone has a ready node. Then nothing is evicted, and evictions that have not happened yet are cancelled. */
+export const isOutage = (zones: Iterable<ZoneHealth>): boolean => [...zones].every(isDead);
+
+/** Nodes per second of one zone; 0: none. */
 export function evictionRate(zone: ZoneHealth, all: Iterable<ZoneHealth>): number {
-  if ([...all].every(isDead)) return 0;
+  if (isOutage(all)) return 0;
   if (isDead(zone)) return normalRate;
   const isDisrupted = zone.notReady >= unhealthyNodes && zone.notReady / zone.nodes >= unhealthyFraction;
   if (!isDisrupted) return normalRate;

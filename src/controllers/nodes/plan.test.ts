@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Node } from '../../api/kinds/core/node/schema.ts';
-import type { NodePlan, Taint } from './plan.ts';
+import type { Eviction, NodePlan, Taint } from './plan.ts';
 import { planNode } from './plan.ts';
 
 const now = '2026-01-01T00:01:00Z';
@@ -38,20 +38,18 @@ const rows: readonly {
   readonly name: string;
   readonly node: Node;
   readonly isSilent?: boolean;
-  readonly mayEvict?: boolean;
+  readonly eviction?: Eviction;
   readonly want: Partial<NodePlan>;
 }[] = [
   { name: 'nothing for a node that is ready', node: nodeWith('True', [foreign]), want: {} },
   { name: 'nothing for a node that has not reported yet', node: nodeWith(undefined), want: {} },
   {
-    name: 'Unknown and a taint that repels Pods for a node that stopped reporting',
+    name: 'Unknown for a node that stopped reporting',
     node: nodeWith('True'),
     isSilent: true,
     want: {
       conditions: unknown('NodeStatusUnknown', 'Kubelet stopped posting node status.') ?? [],
-      taints: [taint('unreachable', 'NoSchedule', now)],
       isNotReady: true,
-      awaitsEviction: true,
     },
   },
   {
@@ -60,9 +58,7 @@ const rows: readonly {
     isSilent: true,
     want: {
       conditions: unknown('NodeStatusNeverUpdated', 'Kubelet never posted node status.') ?? [],
-      taints: [taint('unreachable', 'NoSchedule', now)],
       isNotReady: true,
-      awaitsEviction: true,
     },
   },
   {
@@ -75,11 +71,25 @@ const rows: readonly {
     name: 'the taint that evicts Pods when that is allowed, and keeps foreign taints',
     node: nodeWith('Unknown', [taint('unreachable', 'NoSchedule'), foreign]),
     isSilent: true,
-    mayEvict: true,
+    eviction: 'allow',
     want: {
       taints: [foreign, taint('unreachable', 'NoSchedule'), taint('unreachable', 'NoExecute', now)],
       isNotReady: true,
+      evicts: true,
     },
+  },
+  {
+    name: 'a taint that repels Pods for a silent node that has its conditions',
+    node: nodeWith('Unknown'),
+    isSilent: true,
+    want: { taints: [taint('unreachable', 'NoSchedule', now)], isNotReady: true },
+  },
+  {
+    name: 'the end of an eviction that is cancelled',
+    node: nodeWith('Unknown', [taint('unreachable', 'NoSchedule'), taint('unreachable', 'NoExecute'), foreign]),
+    isSilent: true,
+    eviction: 'cancel',
+    want: { taints: [foreign, taint('unreachable', 'NoSchedule')], isNotReady: true },
   },
   {
     name: 'other taints for a node that reports again that it is not ready',
@@ -93,11 +103,11 @@ const rows: readonly {
   },
 ];
 
-for (const { name, node, isSilent = false, mayEvict = false, want } of rows) {
+for (const { name, node, isSilent = false, eviction = 'wait', want } of rows) {
   test(`plans ${name}`, () =>
-    assert.deepEqual(planNode({ node, isSilent, mayEvict, now }), {
+    assert.deepEqual(planNode({ node, isSilent, eviction, now }), {
       isNotReady: false,
-      awaitsEviction: false,
+      evicts: false,
       ...want,
     }));
 }

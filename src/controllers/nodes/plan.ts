@@ -4,12 +4,14 @@ import type { Node } from '../../api/kinds/core/node/schema.ts';
 type NodeCondition = NonNullable<Node['status']['conditions']>[number];
 export type Taint = NonNullable<Node['spec']['taints']>[number];
 
+/** Whether Pods may be evicted from a node: `wait` keeps what was decided before, `cancel` takes it back. */
+export type Eviction = 'allow' | 'wait' | 'cancel';
+
 export interface ObservedNode {
   readonly node: Node;
   /** Whether the node has not reported for longer than the grace period. */
   readonly isSilent: boolean;
-  /** Whether Pods may be evicted from the node now, unless that is already decided. */
-  readonly mayEvict: boolean;
+  readonly eviction: Eviction;
   /** The time for timestamps, in the format of the API. */
   readonly now: string;
 }
@@ -21,8 +23,8 @@ export interface NodePlan {
   readonly taints?: readonly Taint[];
   /** Whether Pods of the node must not be ready. */
   readonly isNotReady: boolean;
-  /** Whether Pods have to be evicted, and must not yet. */
-  readonly awaitsEviction: boolean;
+  /** Whether the taints start to evict Pods. */
+  readonly evicts: boolean;
 }
 
 const notReadyTaint = 'node.kubernetes.io/not-ready';
@@ -32,15 +34,16 @@ const unreachableTaint = 'node.kubernetes.io/unreachable';
 const reportedTypes = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The changes for one node. Applied, the next plan for the same observation has none. */
-export function planNode({ node, isSilent, mayEvict, now }: ObservedNode): NodePlan {
+export function planNode({ node, isSilent, eviction, now }: ObservedNode): NodePlan {
   const conditions = isSilent ? unknownConditions(node, now) : [];
-  const ready = isSilent ? 'Unknown' : readyStatus(node);
-  const { taints, awaitsEviction } = tainted(node.spec.taints ?? [], { ready, mayEvict, now });
+  if (conditions.length > 0) return { conditions, isNotReady: true, evicts: false }; // taints follow from them
+  const ready = readyStatus(node);
+  const old = node.spec.taints ?? [];
+  const taints = tainted(old, { ready, eviction, now });
   return {
-    ...(conditions.length === 0 ? {} : { conditions }),
     ...(taints === undefined ? {} : { taints }),
     isNotReady: ready === 'False' || ready === 'Unknown',
-    awaitsEviction,
+    evicts: taints !== undefined && taints.some(isEvicting) && !old.some(isEvicting),
   };
 }
 
@@ -76,21 +79,16 @@ function unknownConditions({ metadata, status }: Node, now: string): readonly No
 
 interface Health {
   readonly ready: string | undefined;
-  readonly mayEvict: boolean;
+  readonly eviction: Eviction;
   readonly now: string;
 }
 
-/** The taints for the condition Ready: new Pods are repelled at once, running ones are evicted when that is allowed. */
-function tainted(
-  taints: readonly Taint[],
-  { ready, mayEvict, now }: Health,
-): { readonly taints?: readonly Taint[]; readonly awaitsEviction: boolean } {
+/** The taints for the condition Ready, if they differ: new Pods are repelled at once, running ones are evicted when that is allowed. */
+function tainted(taints: readonly Taint[], { ready, eviction, now }: Health): readonly Taint[] | undefined {
   const key = ready === 'Unknown' ? unreachableTaint : ready === 'False' ? notReadyTaint : undefined;
-  const isOwn = (taint: Taint): boolean =>
-    (taint.key === notReadyTaint || taint.key === unreachableTaint) && taint.effect !== 'PreferNoSchedule';
-  const evicts = taints.some((taint) => isOwn(taint) && taint.effect === 'NoExecute');
+  const evicts = eviction === 'allow' || (eviction === 'wait' && taints.some(isEvicting));
   const wanted: readonly Taint['effect'][] =
-    key === undefined ? [] : evicts || mayEvict ? ['NoSchedule', 'NoExecute'] : ['NoSchedule'];
+    key === undefined ? [] : evicts ? ['NoSchedule', 'NoExecute'] : ['NoSchedule'];
   const own = wanted.map(
     (effect): Taint =>
       taints.find((taint) => taint.key === key && taint.effect === effect) ?? {
@@ -101,8 +99,10 @@ function tainted(
   );
   const present = taints.filter(isOwn);
   const isSame = present.length === own.length && own.every((taint) => present.includes(taint));
-  return {
-    ...(isSame ? {} : { taints: [...taints.filter((taint) => !isOwn(taint)), ...own] }),
-    awaitsEviction: key !== undefined && !wanted.includes('NoExecute'),
-  };
+  return isSame ? undefined : [...taints.filter((taint) => !isOwn(taint)), ...own];
 }
+
+const isOwn = ({ key, effect }: Taint): boolean =>
+  (key === notReadyTaint || key === unreachableTaint) && effect !== 'PreferNoSchedule';
+
+const isEvicting = (taint: Taint): boolean => isOwn(taint) && taint.effect === 'NoExecute';

@@ -14,6 +14,7 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
+import { forEachDespiteErrors } from '../despite-errors.ts';
 import { evictingTaints, toleratedSeconds } from './plan.ts';
 
 /** How often the Pods of a tainted node are read when they change. */
@@ -76,12 +77,12 @@ class TaintEvictionController {
     const pods = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const since = this.#beginAll(name, pods);
     let nextMs = Infinity;
-    for (const pod of pods) {
+    await forEachDespiteErrors(pods, async (pod) => {
       const startedAt = since.get(pod.metadata.uid ?? '') ?? 0;
       const leftMs = startedAt + toleratedSeconds(taints, pod.spec.tolerations) * 1000 - this.#clock.elapsed();
       if (leftMs <= 0) await this.#evict(pod, signal);
       else nextMs = Math.min(nextMs, leftMs);
-    }
+    });
     return nextMs === Infinity ? undefined : { requeueAfterMs: nextMs };
   }
 

@@ -35,6 +35,12 @@ const rows: Rows = [
   ['an empty key with Exists tolerates everything', [gpu, lost], [{ operator: 'Exists' }], Infinity],
   ['every taint must be tolerated', [gpu, lost], [{ key: 'gpu', operator: 'Exists' }], 0],
   [
+    'of several tolerations of a taint the first one counts',
+    [lost],
+    [{ operator: 'Exists' }, { key: lost.key, operator: 'Exists', tolerationSeconds: 30 }],
+    Infinity,
+  ],
+  [
     'the shortest time counts',
     [gpu, lost],
     [

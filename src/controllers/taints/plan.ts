@@ -12,13 +12,9 @@ export const evictingTaints = ({ spec }: Node): readonly Taint[] =>
 /** How long a Pod may stay on a node with these taints, in seconds: 0 without a toleration, Infinity with one for ever. */
 export function toleratedSeconds(taints: readonly Taint[], tolerations: readonly Toleration[] = []): number {
   const seconds = taints.map((taint) => {
-    const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
-    if (matching.length === 0) return 0;
-    // Several tolerations of one taint: the shortest of those with a time, as in Kubernetes.
-    const times = matching.flatMap(({ tolerationSeconds }) =>
-      tolerationSeconds === undefined ? [] : [tolerationSeconds],
-    );
-    return times.length === 0 ? Infinity : Math.max(0, Math.min(...times));
+    // Of several tolerations of one taint, the first one counts, as in Kubernetes.
+    const toleration = tolerations.find((candidate) => tolerates(candidate, taint));
+    return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
   });
   return Math.min(...seconds, Infinity);
 }
