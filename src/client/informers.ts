@@ -130,6 +130,11 @@ export class Informers {
     return this.#errors.recent();
   }
 
+  /** How often watches of the kind failed or worked again. */
+  interruptions({ plural }: Pick<Kind, 'plural'>): number {
+    return this.#errors.changes(watchOf(plural));
+  }
+
   /** Stops all informers and waits for their end. */
   async stop(): Promise<void> {
     this.#stop.abort();

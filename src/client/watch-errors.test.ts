@@ -15,6 +15,7 @@ test('reports a failed watch until it recovers or has not failed for a while', (
   errors.failed('discovery', new Error('late'));
   assert.deepEqual(errors.recent(), ['the watch of pods failed: refused', 'discovery failed: late']);
   errors.recovered('the watch of pods');
+  assert.equal(errors.changes('the watch of pods'), 2);
   errors.recovered('the watch of nodes');
   assert.deepEqual(errors.recent(), ['discovery failed: late']);
   now = 36_000;

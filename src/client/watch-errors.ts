@@ -12,6 +12,9 @@ export class WatchErrors {
   /** Operation → its last failure. */
   readonly #last = new Map<string, { readonly atMs: number; readonly why: string }>();
 
+  /** Operation → how often it failed or worked again. */
+  readonly #changes = new Map<string, number>();
+
   constructor(log: Pick<Logger, 'debug' | 'warn'>, clock: Clock = systemClock) {
     this.#log = log;
     this.#clock = clock;
@@ -21,11 +24,14 @@ export class WatchErrors {
     // The server no longer has the revision of the watch: the informer lists again by itself.
     if (hasStatusCode(error, 410)) return;
     this.#log[retryLevel(error)]({ err: error }, `${what} failed, retrying`);
+    this.#count(what);
     this.#last.set(what, { atMs: this.#clock.elapsed(), why: messageOf(error) });
   }
 
   recovered(what: string): void {
-    if (this.#last.delete(what)) this.#log.debug(`${what} works again`);
+    if (!this.#last.delete(what)) return;
+    this.#count(what);
+    this.#log.debug(`${what} works again`);
   }
 
   /** The last error of an operation; undefined if it did not fail recently. */
@@ -38,6 +44,15 @@ export class WatchErrors {
   recent(): readonly string[] {
     this.#expire();
     return Array.from(this.#last, ([what, { why }]) => `${what} failed: ${why}`);
+  }
+
+  /** How often an operation failed or worked again: if that changed, it was interrupted meanwhile. */
+  changes(what: string): number {
+    return this.#changes.get(what) ?? 0;
+  }
+
+  #count(what: string): void {
+    this.#changes.set(what, this.changes(what) + 1);
   }
 
   #expire(): void {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Gates } from '../api/gates.ts';
+import type { Kind } from '../api/kind.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { QueueObserver } from '../client/queue.ts';
@@ -15,8 +16,8 @@ export interface ControllerContext {
   readonly options: ControllersOptions;
   readonly metrics: ControllersMetrics;
   readonly log: Logger;
-  /** Whether a watch has failed recently, so that caches may have been behind. */
-  isInterrupted(): boolean;
+  /** How often the watch of a kind failed or worked again: if that changed, its cache may have been behind. */
+  interruptions(kind: Kind): number;
   /** The Event recorder of a component. */
   recorder(component: string): EventRecorder;
   /** The metrics observer of a queue; `queue` is its name in kube-controller-manager. */

@@ -1,3 +1,4 @@
+import type { Kind } from '../api/kind.ts';
 import { gatesWith } from '../api/gates.ts';
 import { runElectedPart } from '../client/part.ts';
 import { EventRecorder } from '../client/events.ts';
@@ -50,8 +51,8 @@ class Controllers {
     const observer = queueMetrics(registry);
     const gates = options.gates ?? gatesWith();
     const recorder = (component: string): EventRecorder => this.#recorder(component);
-    const isInterrupted = (): boolean => this.#informers.failing().length > 0;
-    this.#context = { client, caches, gates, options, metrics, log, isInterrupted, recorder, observer };
+    const interruptions = (kind: Kind): number => this.#informers.interruptions(kind);
+    this.#context = { client, caches, gates, options, metrics, log, interruptions, recorder, observer };
     this.#selected = selectedControllers(options.controllers);
     this.#discovery = new WatchErrors(log);
     const onError = (error: unknown): void => this.#discovery.failed('discovery', error);

@@ -113,7 +113,8 @@ class NodeLifecycleController {
       this.#markedNodes.delete(name);
       return;
     }
-    if (this.#context.isInterrupted()) this.#health.interrupted();
+    const context = this.#context;
+    this.#health.noteInterruptions(context.interruptions(nodeKind) + context.interruptions(leaseKind));
     this.#health.observe(name, signOf(node, lease));
     const graceMs = this.#gracePeriodMs + (readyStatus(node) === undefined ? startupGraceMs : 0);
     const leftMs = graceMs - this.#health.silentMs(name);

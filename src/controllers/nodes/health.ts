@@ -16,6 +16,7 @@ export class NodeHealth {
   readonly #clock: Clock;
   /** node → its last report */
   readonly #reports = new Map<string, Report>();
+  #interruptions = 0;
   #interruptedAt = 0;
 
   constructor(clock: Clock) {
@@ -27,8 +28,10 @@ export class NodeHealth {
     if (this.#reports.get(node)?.sign !== sign) this.#reports.set(node, { sign, seenAt: this.#clock.elapsed() });
   }
 
-  /** Notes that reports may not have arrived until now. */
-  interrupted(): void {
+  /** Notes how often watches were interrupted: after a further time, reports may not have arrived until now. */
+  noteInterruptions(count: number): void {
+    if (count === this.#interruptions) return;
+    this.#interruptions = count;
     this.#interruptedAt = this.#clock.elapsed();
   }
 
