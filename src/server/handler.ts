@@ -2,6 +2,7 @@ import { messageOf } from '../api/error-message.ts';
 import { failure, internalError, isStatusError } from '../api/errors.ts';
 import { impersonate } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
+import { terminating } from './admission/definitions.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './nonresource/documents.ts';
@@ -215,15 +216,6 @@ export class Handler {
     return statusReply(internalError(messageOf(error)).status);
   }
 }
-
-/** The error for a new object of a custom resource whose definition is being deleted. */
-const terminating = (): Error =>
-  failure({
-    code: 405,
-    reason: 'MethodNotAllowed',
-    message: 'create not allowed while custom resource definition is terminating',
-    details: {},
-  });
 
 /** IDs of clients are truncated to this length, as in Kubernetes. */
 const maxAuditIdLength = 64;

@@ -1,4 +1,4 @@
-import type { Status } from '../api/errors.ts';
+import type { Status, StatusError } from '../api/errors.ts';
 import { entityTooLarge, failure } from '../api/errors.ts';
 import type { User } from '../api/user.ts';
 import type { OutputAccount, BufferedOutput } from './limits/unsent-bytes.ts';
@@ -118,15 +118,16 @@ export const pathNotFound = (): BodyReply =>
   textReply(404, '404 page not found\n', { 'Cache-Control': 'no-cache, private' });
 
 /** Kubernetes' reply for an unknown path in a served group. */
-export const resourceNotFound = (): BodyReply =>
-  statusReply(
-    failure({
-      code: 404,
-      reason: 'NotFound',
-      message: 'the server could not find the requested resource',
-      details: {},
-    }).status,
-  );
+export const resourceNotFound = (): BodyReply => statusReply(notServed().status);
+
+/** The error for a resource that is not served. */
+export const notServed = (): StatusError =>
+  failure({
+    code: 404,
+    reason: 'NotFound',
+    message: 'the server could not find the requested resource',
+    details: {},
+  });
 
 /** Kubernetes' reply for a path that does not support the method. */
 export const methodNotAllowed = (): BodyReply =>

@@ -6,6 +6,7 @@ import { checkEscalation } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { checkDefinition, definitionCheck } from '../admission/definitions.ts';
 import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
@@ -82,8 +83,9 @@ export async function createObject(
       const outcome = await context.quotas.commit(
         { resource, namespace: request.namespace, next: object, old: undefined, dryRun: request.dryRun },
         async (charges) => {
-          // Checked again, since the namespace may have been deleted while webhooks ran or the request waited.
+          // Checked again, since they may have been deleted while webhooks ran or the request waited.
           checkNamespace(context, resource, request.namespace, name || prefix);
+          checkDefinition(context, resource);
           return commitNew(context, resource, request, { object, value, allocation, charges });
         },
       );
@@ -181,7 +183,7 @@ async function commitNew(
   // In a shared store, another server may have deleted the object: its commit decides.
   if (cache.get(key) !== undefined && (request.dryRun || !context.store.isShared)) return 'name taken';
   if (request.dryRun) return { item: dryRunItem(resource, key, value, 0), created: true };
-  const checks = namespaceCheck(context, resource, request.namespace);
+  const checks = [...namespaceCheck(context, resource, request.namespace), ...definitionCheck(context, resource)];
   const { commit, value: written } = await commitObject(
     context,
     resource,
@@ -200,7 +202,7 @@ async function commitNew(
   }
   if (!(await context.watchCache.waitForRevision(commit.revision))) throw serverTimeout('create', subjectOf(resource));
   if (commit.key === key) return 'name taken';
-  if (commit.key === checks[0]?.key) return 'claim lost';
+  if (checks.some((check) => check.key === commit.key)) return 'claim lost';
   const conflict = allocation.conflictFor(commit.key);
   if (conflict !== 'retry') throw conflict;
   return 'claim lost';
