@@ -108,6 +108,35 @@ suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
     }
   });
 
+  test('no object of a custom resource remains after its definition was deleted, whichever server created it', async () => {
+    await createNamespace('custom');
+    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const names = { plural: 'widgets', kind: 'Widget' };
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    const spec = { group: 'example.com', scope: 'Namespaced', names };
+    const version = { name: 'v1', served: true, storage: true, schema };
+    const definition = { metadata: { name: 'widgets.example.com' }, spec: { ...spec, versions: [version] } };
+    const path = '/apis/example.com/v1/namespaces/custom/widgets';
+    const widget = (name: string): object => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name } });
+    const define = async (): Promise<void> => {
+      assert.equal((await client(0).ask('POST', crds, definition)).status, 201);
+      await eventually(async () => assert.equal((await client(0).ask('GET', path)).status, 200));
+    };
+    await define();
+    const made = await all(30, (each, index) => each.ask('POST', path, widget(`w${index}`)));
+    assert.deepEqual(
+      made.filter(({ status }) => status !== 201),
+      [],
+    );
+    const creates = all(60, (each, index) => each.ask('POST', path, widget(`late${index}`)));
+    assert.equal((await client(2).ask('DELETE', `${crds}/widgets.example.com`)).status, 200);
+    for (const { status } of await creates) assert.ok([201, 404, 405].includes(status), `${status}`);
+    for (let index = 0; index < 3; index++)
+      await eventually(async () => assert.equal((await client(index).ask('GET', path)).status, 404));
+    await define();
+    for (let index = 0; index < 3; index++) assert.deepEqual((await client(index).ask('GET', path)).body.items, []);
+  });
+
   test('a service account token of one server is valid on the others at once', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts/default/token';
     for (let index = 0; index < 3; index++) {

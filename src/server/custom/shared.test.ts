@@ -87,12 +87,12 @@ class SharedView {
     this.#resumed.resolve();
   }
 
-  #delayed({ onChanges, onEnd }: WatchObserver): WatchObserver {
+  #delayed(observer: WatchObserver): WatchObserver {
     return {
-      onEnd,
+      onEnd: (error) => observer.onEnd(error),
       onChanges: (changes, revision) => {
-        if (this.#held === undefined) onChanges(changes, revision);
-        else this.#held.push(() => onChanges(changes, revision));
+        if (this.#held === undefined) observer.onChanges(changes, revision);
+        else this.#held.push(() => observer.onChanges(changes, revision));
       },
     };
   }
