@@ -111,7 +111,7 @@ const copy: Action = {
     ...locationFlags,
   ],
   async run({ settings, streams }) {
-    const { copyStore } = await import('./copy.ts');
+    const { copyStore } = await import('./restore.ts');
     const [from, to] = [location(settings, 'from'), location(settings, 'to')];
     return copyStore(from, { to, overwrites: overwrites(settings), bump: bump(settings), settings, streams });
   },

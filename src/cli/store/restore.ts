@@ -3,7 +3,7 @@ import type { BackupReader } from '../../store/backup/format.ts';
 import { readBackup } from '../../store/backup/format.ts';
 import { backupOf } from '../../store/backup/snapshot.ts';
 import { restoreSqliteStore } from '../../store/sqlite/restore.ts';
-import { UsageError } from '../errors.ts';
+import { FatalError, UsageError } from '../errors.ts';
 import type { Settings } from '../options/flags.ts';
 import { parseClusterName } from '../options/values.ts';
 import type { Streams } from '../output.ts';
@@ -12,7 +12,7 @@ import { loadEtcdConnection, readEtcdConnection } from '../up/etcd.ts';
 import { writeToFile } from './file.ts';
 import type { Location } from './location.ts';
 import { nameOf } from './location.ts';
-import { linesOfBackup } from './source.ts';
+import { linesOfBackup, openLocation } from './source.ts';
 
 export interface RestoreOptions {
   readonly to: Location;
@@ -45,6 +45,18 @@ export async function restore(lines: AsyncIterable<string>, name: string, option
   );
   if (restored.replaced !== undefined) streams.err(`the previous store is ${restored.replaced}\n`);
   return 0;
+}
+
+/** Copies a store that no server uses. Returns the exit code. */
+export async function copyStore(from: Location, options: RestoreOptions): Promise<number> {
+  await using source = await openLocation(from, options.settings, options.streams);
+  if (source.servers.length > 0) {
+    throw new FatalError(
+      `${source.name} is used by ${source.servers.join(', ')}: stop these servers, so that no write is lost (a killed server ` +
+        'is listed for 15 s), or copy a backup of `fairlead store backup`',
+    );
+  }
+  return await restore(source.lines, source.name, options);
 }
 
 async function intoSqlite(

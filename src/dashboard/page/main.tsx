@@ -1,4 +1,8 @@
+import type { ReadonlySignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { render } from 'preact';
+import type { Route } from '../view/route.ts';
+import { parseRoute } from '../view/route.ts';
 import { App } from './app.tsx';
 import './styles/base.css';
 import './styles/symbols.css';
@@ -6,7 +10,6 @@ import './styles/frame.css';
 import './styles/overview.css';
 import './styles/map.css';
 import './styles/text.css';
-import { followHash } from './route-signal.ts';
 import { Store } from './store.ts';
 import { RowFeed } from './stream.ts';
 import { followTheme } from './theme.ts';
@@ -17,3 +20,10 @@ const app = document.getElementById('app');
 if (app === null) throw new Error('bug: page.html has no element "app"');
 app.replaceChildren();
 render(<App store={store} feed={feed} route={followHash()} theme={followTheme()} />, app);
+
+/** The route of the address bar. */
+function followHash(): ReadonlySignal<Route> {
+  const route = signal(parseRoute(location.hash));
+  window.addEventListener('hashchange', () => (route.value = parseRoute(location.hash)));
+  return route;
+}

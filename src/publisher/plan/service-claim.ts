@@ -1,5 +1,6 @@
 // A Service → its claim.
-import { canonicalAddress } from '../../api/addresses.ts';
+import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Exposure } from '../../api/kinds/core/service/exposure.ts';
 import { exposedPorts, loadBalancerExposure } from '../../api/kinds/core/service/exposure.ts';
 import { hasClusterIp, isExternalName, isHeadless } from '../../api/kinds/core/service/facts.ts';
@@ -11,7 +12,6 @@ import { publicationOf } from './annotations.ts';
 import type { Claim, Refusal, Surroundings } from './claim.ts';
 import type { PublishedEndpoints } from './claim-builder.ts';
 import { ClaimBuilder, targetsOf } from './claim-builder.ts';
-import { exposedNodes, nodeAddresses } from './nodes.ts';
 
 /** The claim of a Service; undefined: it has none. */
 export function claimOfService(service: Service, around: Surroundings): Claim | undefined {
@@ -59,6 +59,39 @@ function ownExposure(service: Service, { publication, around }: Given): Exposure
   const isReached = balanced.addresses.length > 0 || publication.targets.length > 0;
   if (isReached) return balanced; // external IPs, or targets that the user names
   return isExternalName(service) ? { ...nothing, hostnames: [spec.externalName ?? ''].filter(Boolean) } : nothing;
+}
+
+/** The nodes that forward traffic for a NodePort Service. Unusable nodes are left out while there are others. */
+function exposedNodes(
+  { spec }: Service,
+  { nodes, slices }: { readonly nodes: readonly Node[]; readonly slices: readonly EndpointSlice[] },
+): readonly Node[] {
+  const usable = nodes.filter((node) => node.spec?.unschedulable !== true && isNodeReady(node));
+  const all = usable.length > 0 ? usable : nodes;
+  if (spec.externalTrafficPolicy !== 'Local') return all;
+  const hosts = new Set(
+    slices.flatMap(({ endpoints }) => (endpoints ?? []).filter(isReady).map(({ nodeName }) => nodeName)),
+  );
+  return all.filter(({ metadata: { name } }) => hosts.has(name));
+}
+
+const isNodeReady = ({ status }: Node): boolean =>
+  (status?.conditions ?? []).every(({ type, status: state }) => type !== 'Ready' || state === 'True');
+
+/**
+ * The addresses of nodes, as ExternalDNS chooses them: `public` is external addresses and internal IPv6 addresses, `private`
+ * internal addresses, and by default public if there is an external address.
+ */
+function nodeAddresses(nodes: readonly Node[], access: 'public' | 'private' | undefined): readonly string[] {
+  const of = (wanted: string): readonly string[] =>
+    nodes.flatMap(({ status }) =>
+      (status?.addresses ?? []).flatMap(({ type, address }) =>
+        type === wanted ? (canonicalAddress(address) ?? []) : [],
+      ),
+    );
+  const [external, internal] = [of('ExternalIP'), of('InternalIP')];
+  const isPublic = access === 'public' || (access === undefined && external.length > 0);
+  return isPublic ? [...external, ...internal.filter((address) => familyOf(address) === 'IPv6')] : internal;
 }
 
 /** Why a Service has no target. */

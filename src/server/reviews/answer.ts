@@ -1,7 +1,9 @@
-import { invalid, notFound } from '../../api/errors.ts';
+import { badRequest, invalid, notFound } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import type { Verdict } from '../access/identity/users.ts';
+import { userInfoOf } from '../access/identity/users.ts';
 import type { ServerContext } from '../context.ts';
 import { negotiate } from '../negotiate/accept.ts';
 import type { ApiCall, Reply } from '../reply.ts';
@@ -10,14 +12,15 @@ import type { ResourceRequest } from '../request.ts';
 import { readObject } from '../verbs/body.ts';
 import { namespaceMismatch } from '../verbs/create.ts';
 import { parseWriteOptions } from '../verbs/write-options.ts';
+import type { SelfSubjectReview } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
 import { selfSubjectReviewKind } from '../../api/kinds/authentication/selfsubjectreview/kind.ts';
+import type { TokenReview } from '../../api/kinds/authentication/tokenreview/kind.ts';
 import { tokenReviewKind } from '../../api/kinds/authentication/tokenreview/kind.ts';
 import { localSubjectAccessReviewKind } from '../../api/kinds/authorization/localsubjectaccessreview/kind.ts';
 import { selfSubjectAccessReviewKind } from '../../api/kinds/authorization/selfsubjectaccessreview/kind.ts';
 import { selfSubjectRulesReviewKind } from '../../api/kinds/authorization/selfsubjectrulesreview/kind.ts';
 import { subjectAccessReviewKind } from '../../api/kinds/authorization/subjectaccessreview/kind.ts';
 import { timestamp } from '../../api/timestamp.ts';
-import { reviewSelf, reviewToken } from './identity.ts';
 import { reviewAccess, reviewOwnAccess, reviewOwnRules } from './access.ts';
 import type { ReviewRequest, Reviewer } from './access.ts';
 
@@ -32,8 +35,8 @@ const reviewers: ReadonlyMap<Kind, Reviewer> = new Map([
   entry(subjectAccessReviewKind, reviewAccess),
   entry(localSubjectAccessReviewKind, reviewAccess),
   entry(selfSubjectRulesReviewKind, reviewOwnRules),
-  entry(tokenReviewKind, ({ object, context }) => reviewToken(object, context.identity.authenticator)),
-  entry(selfSubjectReviewKind, ({ object, user, context }) => reviewSelf(object, user, timestamp(context.clock()))),
+  entry(tokenReviewKind, reviewToken),
+  entry(selfSubjectReviewKind, reviewSelf),
 ]);
 
 /** Handles a POST of a kind that is not stored and replies with the object and its status. */
@@ -64,4 +67,24 @@ function withNamespace(kind: Kind, info: ResourceRequest, object: ApiObject): Ap
   if (!kind.namespaced) return { ...object, metadata };
   if (namespace !== '' && namespace !== info.namespace) throw namespaceMismatch();
   return { ...object, metadata: { ...metadata, namespace: info.namespace } };
+}
+
+async function reviewToken({ object, context }: ReviewRequest<TokenReview>): Promise<TokenReview> {
+  const { token = '', audiences = [] } = object.spec;
+  if (token === '') throw badRequest('token is required for TokenReview in authentication');
+  return { ...object, status: statusOf(await context.identity.authenticator.review(token, audiences)) };
+}
+
+const invalidToken = 'invalid bearer token';
+
+function statusOf(verdict: Verdict): TokenReview['status'] {
+  if (verdict.valid) {
+    return { authenticated: true, user: userInfoOf(verdict.user), audiences: verdict.audiences };
+  }
+  return { user: {}, error: verdict.error === undefined ? invalidToken : `[${invalidToken}, ${verdict.error}]` };
+}
+
+function reviewSelf({ object, user, context }: ReviewRequest<SelfSubjectReview>): SelfSubjectReview {
+  const metadata = { creationTimestamp: timestamp(context.clock()) };
+  return { ...object, metadata, status: { userInfo: userInfoOf(user) } };
 }

@@ -26,7 +26,7 @@ export interface AuthenticatorOptions {
 }
 
 /** Authenticates requests by client certificate or token. The first valid credential wins, as in Kubernetes. */
-export class Authenticator {
+class Authenticator {
   readonly #options: AuthenticatorOptions;
 
   constructor(options: AuthenticatorOptions) {
