@@ -1,6 +1,9 @@
+import { text as readStream } from 'node:stream/consumers';
+
+import { messageOf } from '../../api/error-message.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Era, Row } from '../../loadbalancer/inspect.ts';
-import { eras, isCreated, priceBook, rowFor } from '../../loadbalancer/inspect.ts';
+import { eras, isCreated, priceBook, rowFor, serviceIn } from '../../loadbalancer/inspect.ts';
 import type { Call, Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { pricesFlag, pricesOf } from '../loadbalancer/prices.ts';
@@ -10,8 +13,9 @@ import { outputFlag, readFlag, textOf } from '../options/flags.ts';
 import { countBetween, listOf, oneOf } from '../options/values.ts';
 import { columns } from '../../api/text.ts';
 import { rendered } from '../output.ts';
+import type { Manifest } from '../up/manifests.ts';
+import { parseManifests, readManifests } from '../up/manifests.ts';
 import { choicesOf, printRows } from './rows.ts';
-import { readServices } from './services.ts';
 
 const cloudFlags: readonly Flag[] = [
   {
@@ -94,6 +98,38 @@ async function showPlans({ settings, streams: { out } }: Call): Promise<number> 
     ]);
   out(await rendered(settings, plans, lines));
   return 0;
+}
+
+/** The LoadBalancer Services of a file, a directory or, for `-`, of standard input; other objects are ignored. */
+async function readServices(path: string): Promise<readonly Service[]> {
+  const manifests = path === '-' ? parseManifests(await readStream(process.stdin), 'standard input') : await read(path);
+  const services = manifests
+    .filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Service')
+    .map(readService);
+  const balanced = services.filter(({ spec }) => spec.type === 'LoadBalancer');
+  if (balanced.length > 0) return balanced;
+  const why =
+    services.length > 0
+      ? `${services.length === 1 ? '1 Service' : `${services.length} Services`}, but none of type LoadBalancer`
+      : 'no Service';
+  throw new UsageError(`there is ${why} in ${path === '-' ? 'standard input' : path}`);
+}
+
+async function read(path: string): Promise<readonly Manifest[]> {
+  try {
+    return await readManifests(path);
+  } catch (error) {
+    throw new UsageError(messageOf(error).replace(/^cannot read --apply /, 'cannot read -f '), { cause: error });
+  }
+}
+
+/** A validated Service with its defaults. */
+function readService({ object, source }: Manifest): Service {
+  try {
+    return serviceIn(object);
+  } catch (error) {
+    throw new UsageError(`${source}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 function footnotes(rows: readonly Row[]): readonly string[] {

@@ -186,7 +186,7 @@ const importAction: Action = {
   examples: ['fairlead mcs import-members members.yaml --hub management'],
   flags: hubFlags,
   async run({ args: [path = ''], settings, streams }) {
-    const { importMembers } = await import('./import-members.ts');
+    const { importMembers } = await import('./join-objects.ts');
     for (const line of await importMembers(path, await readMembers(path), hubOf(settings))) streams.out(`${line}\n`);
     return 0;
   },

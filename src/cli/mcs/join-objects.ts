@@ -1,5 +1,6 @@
-// `fairlead mcs join` with a ClusterMember.
+// `fairlead mcs join` with a ClusterMember, and `fairlead mcs import-members`.
 import { dump } from 'js-yaml';
+import { messageOf } from '../../api/error-message.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import { secretKind } from '../../api/kinds/core/secret/kind.ts';
 import type { Secret } from '../../api/kinds/core/secret/schema.ts';
@@ -10,7 +11,7 @@ import { Client } from '../../client/client.ts';
 import { connectionReason } from '../../client/connection-error.ts';
 import { overHttps } from '../../client/https.ts';
 import type { ClusterAccess } from '../../client/kubeconfig.ts';
-import { embeddedAccess } from '../../client/kubeconfig.ts';
+import { embeddedAccess, embeddedConfig } from '../../client/kubeconfig.ts';
 import type { MemberSettings } from '../../multicluster/member/entry.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { applyAll } from '../install/apply.ts';
@@ -18,9 +19,11 @@ import { memberGroups, missingDefinitions } from '../install/definitions.ts';
 import type { Manifest } from '../install/manifest.ts';
 import { installed, namespaceManifest } from '../install/manifest.ts';
 import { memberAccess, memberAccount } from '../install/member-access.ts';
+import { pathsOf } from './entries.ts';
 import type { Cluster, Hub } from './hub.ts';
 import { membersIn, openCluster } from './hub.ts';
 import { memberManifest, secretManifest } from './member-manifests.ts';
+import type { MembersFile } from './members-file.ts';
 
 export interface JoinOptions {
   readonly hub: Hub;
@@ -129,4 +132,24 @@ async function checkAccess(kubeconfig: string, id: string, uid: string): Promise
     );
   }
   throw new FatalError(`the server of --server is another cluster than that of the context`);
+}
+
+/** Creates a ClusterMember and a Secret for each member of a file, which stays as it is. */
+export async function importMembers(path: string, file: MembersFile, hub: Hub): Promise<readonly string[]> {
+  using home = await openCluster(hub);
+  const existing = new Set((await membersIn(home, hub)).map(({ metadata }) => metadata.name));
+  const manifests: Manifest[] = [installed(namespaceManifest(hub.namespace), 'multicluster')];
+  for (const { id, kubeconfig, context, ...settings } of file.members) {
+    if (existing.has(id)) throw new FatalError(`"${id}" is a ClusterMember already; nothing was changed`);
+    const config = await embeddedConfig({ paths: pathsOf(kubeconfig, path), context }).catch((error: unknown) => {
+      throw new FatalError(`member "${id}" of ${path}: ${messageOf(error)}; nothing was changed`, { cause: error });
+    });
+    const shared = file.superclusterCIDRs === undefined ? {} : { superclusterCIDRs: file.superclusterCIDRs };
+    manifests.push(
+      secretManifest(hub, id, config),
+      memberManifest(hub, { id, context: undefined, settings: { ...shared, ...settings } }),
+    );
+  }
+  await applyAll(home.client, manifests);
+  return file.members.map(({ id }) => `${id} is a ClusterMember of namespace ${hub.namespace}`);
 }
