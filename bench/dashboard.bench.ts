@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { openPage, startChromium } from '../test/dashboard/browser.ts';
+import { openPage, pageAddress, startChromium } from '../test/dashboard/browser.ts';
 import type { Result } from './api.bench.ts';
 import type { Target } from './client.ts';
 import { Connection } from './client.ts';
@@ -97,7 +97,7 @@ async function startDashboard(kubeconfig: string) {
     if (child.exitCode !== null) throw new Error(`the dashboard ended with ${child.exitCode}`);
     await delay(20);
   }
-  return { child, pid: child.pid ?? 0, url: /^ {2}map (\S+)$/m.exec(out)?.[1] ?? '' };
+  return { child, pid: child.pid ?? 0, url: pageAddress(out) };
 }
 
 /** The time from a write until its frame, of changes that follow each other. */

@@ -17,6 +17,9 @@ export const startChromium = (): Promise<Browser> =>
     args: ['--disable-dev-shm-usage', '--disable-background-networking', '--no-first-run'],
   });
 
+/** The address of the page, in the output of `fairlead up` or `fairlead dashboard`. */
+export const pageAddress = (printed: string): string => /^ {2}map +(\S+)$/m.exec(printed)?.[1] ?? '';
+
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;

@@ -10,7 +10,7 @@ import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
-import { accessibilityProblems, openPage, overflowOf, startChromium, withoutChromium } from './browser.ts';
+import { accessibilityProblems, openPage, overflowOf, pageAddress, startChromium, withoutChromium } from './browser.ts';
 
 const hostile = '<img id="injected" src=x onerror=alert(1)><script id="injected">alert(2)</script>';
 
@@ -69,8 +69,7 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
   };
 
   test('is the address that up prints and state.json contains', () => {
-    const [, printed] = /^ {2}map (\S+)$/m.exec(up.process.out) ?? [];
-    assert.equal(printed, url);
+    assert.equal(pageAddress(up.process.out), url);
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/enter\/[\w-]{32}$/);
   });
 
@@ -223,8 +222,7 @@ describe('the page of the dashboard', { skip: withoutChromium }, () => {
     const flags = ['--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0', '--health-port', '0', '--log-level', 'error'];
     await using dashboard = new FairleadProcess(['dashboard', ...flags]);
     await dashboard.ready();
-    const [, address = ''] = /^ {2}map (\S+)$/m.exec(dashboard.out) ?? [];
-    await using open = await openPage(browser, address);
+    await using open = await openPage(browser, pageAddress(dashboard.out));
     const { page } = open;
     await page.getByRole('heading', { name: context }).waitFor();
     await page.getByRole('link', { name: 'Map' }).click();

@@ -7,7 +7,7 @@ import { issue, issueCa } from '../../src/server/pki/issue.ts';
 import { FairleadProcess } from '../harness/process.ts';
 import type { Desk } from '../parts/typed.ts';
 import { typed } from '../parts/typed.ts';
-import { accessibilityProblems, openPage, overflowOf, startChromium } from './browser.ts';
+import { accessibilityProblems, openPage, overflowOf, pageAddress, startChromium } from './browser.ts';
 
 /** An API server, a kubeconfig with the rights of the dashboard, and the name of its context. */
 export interface TokenStory extends Desk {
@@ -43,7 +43,7 @@ export async function signInWithTokens(story: TokenStory): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const dashboard = stack.use(await startForOthers(story));
   await dashboard.ready();
-  const [, port = ''] = /^ {2}map https:\/\/0\.0\.0\.0:(\d+)\/$/m.exec(dashboard.out) ?? [];
+  const [, port = ''] = /^https:\/\/0\.0\.0\.0:(\d+)\/$/.exec(pageAddress(dashboard.out)) ?? [];
   const browser = await startChromium();
   stack.defer(() => browser.close());
   const options = { width: 360, height: 740, ignoresCertificate: true };

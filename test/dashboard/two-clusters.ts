@@ -10,6 +10,7 @@ import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { FairleadProcess } from '../harness/process.ts';
 import { storeFlags } from '../harness/store.ts';
+import { pageAddress } from './browser.ts';
 
 /** The clusters east and west, and the address of their dashboard. */
 export interface TwoClusters extends AsyncDisposable {
@@ -68,10 +69,9 @@ export async function startTwoClusters(): Promise<TwoClusters> {
     start('multicluster', '--members', members, '--context', 'west', '--health-port', '0'),
     start('dashboard', '--listen', '127.0.0.1:0', '--health-port', '0'),
   ]);
-  const [, url = ''] = /^ {2}map (\S+)$/m.exec(dashboard.out) ?? [];
   unlessReady.move();
   return {
-    url,
+    url: pageAddress(dashboard.out),
     async kubectl(cluster, args, input = '') {
       const kubeconfig = join(directories[cluster], 'kubeconfig');
       const { code, out, err } = await run(program, ['--kubeconfig', kubeconfig, ...args], { input });
