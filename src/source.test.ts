@@ -160,6 +160,7 @@ const concernsKinds: readonly string[] = [
   'quota/', // reads and writes ResourceQuotas
   'reviews/', // one function per kind of review
   'subresources/', // bodies of a kind of their own
+  'webhooks/', // addresses of webhooks behind Services
   'verbs/allocation.ts', // passes Services to their allocator
 ];
 

@@ -6,8 +6,8 @@ import { suite, test } from 'node:test';
 
 import type { TestServer } from '../../testing/server.ts';
 import { testServer } from '../../testing/server.ts';
-import type { Responder, TestWebhook } from './testing/webhook.ts';
-import { startWebhook } from './testing/webhook.ts';
+import type { Responder, TestWebhook } from '../../webhooks/testing/webhook.ts';
+import { startWebhook } from '../../webhooks/testing/webhook.ts';
 
 const configurations = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 const maps = '/api/v1/namespaces/default/configmaps';

@@ -10,9 +10,8 @@ import type { Kind } from '../../../api/kind.ts';
 import { messageOf } from '../../../api/error-message.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { ResourceCache } from '../../cache/resource-cache.ts';
-import { addressOf } from './address.ts';
 import type { AdmissionAttributes } from './attributes.ts';
-import { Caller } from './caller.ts';
+import { Caller } from '../../webhooks/caller.ts';
 import { callError, denial } from './review.ts';
 import { matchedKind } from './matching.ts';
 import { WebhookMetrics } from './metrics.ts';
@@ -36,7 +35,7 @@ export class Webhooks implements Disposable {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhooksOptions;
   readonly #cache: ResourceCache;
-  readonly #caller = new Caller();
+  readonly #caller: Caller;
   /** Parsed once: the cache keeps bytes and would parse them for every write. */
   #webhooks: readonly ValidatingWebhook[] = [];
   #readAt = -1;
@@ -44,6 +43,7 @@ export class Webhooks implements Disposable {
   constructor(options: WebhooksOptions) {
     this.#options = options;
     this.#cache = options.watchCache.of(validatingWebhookConfigurationKind);
+    this.#caller = new Caller(options.watchCache);
   }
 
   /** Whether there is no webhook at all: a cheap check for every write. */
@@ -122,14 +122,8 @@ export class Webhooks implements Disposable {
       const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)';
       throw new Error(`could not create admission objects: ${why}`);
     }
-    const { caBundle = '' } = clientConfig;
     const answer = await this.#caller
-      .call({
-        address: addressOf(clientConfig, this.#options.watchCache),
-        ca: caBundle === '' ? undefined : Buffer.from(caBundle, 'base64').toString(),
-        body: JSON.stringify(reviewOf(attributes, { kind, version, uid })),
-        timeoutSeconds,
-      })
+      .call({ clientConfig, body: JSON.stringify(reviewOf(attributes, { kind, version, uid })), timeoutSeconds })
       .catch((error: unknown) => rethrow('failed to call webhook', error));
     try {
       return readVerdict(answer, { uid, version });

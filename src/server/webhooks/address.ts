@@ -1,15 +1,15 @@
 // The address of a webhook: its URL, or an endpoint of a Service of this cluster.
-import { isReady, serviceKeyOf } from '../../../api/kinds/discovery/endpointslice/facts.ts';
-import { isExternalName } from '../../../api/kinds/core/service/facts.ts';
-import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
-import type { Service } from '../../../api/kinds/core/service/schema.ts';
-import { endpointSliceKind } from '../../../api/kinds/discovery/endpointslice/kind.ts';
-import type { EndpointSlice } from '../../../api/kinds/discovery/endpointslice/schema.ts';
+import { isReady, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
+import { isExternalName } from '../../api/kinds/core/service/facts.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type {
   ServiceReference,
   WebhookClientConfig,
-} from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
-import type { WatchCache } from '../../cache/watch-cache.ts';
+} from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 
 export interface Address {
   /** The URL as configured, for certificates and error messages. */

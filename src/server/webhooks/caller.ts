@@ -1,19 +1,20 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
-import { joinHostPort } from '../../../api/addresses.ts';
-import { codeOf, messageOf } from '../../../api/error-message.ts';
+import { joinHostPort } from '../../api/addresses.ts';
+import { codeOf, messageOf } from '../../api/error-message.ts';
+import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Address } from './address.ts';
+import { addressOf } from './address.ts';
 
 export interface Call {
-  readonly address: Address;
-  /** The trusted authorities, PEM; undefined: those of the system. */
-  readonly ca: string | undefined;
+  readonly clientConfig: WebhookClientConfig;
   readonly body: string;
   readonly timeoutSeconds: number;
 }
 
-/** More than any AdmissionReview response needs. */
+/** Longer responses are rejected: more than a review needs. */
 const maxResponseBytes = 3 * 1024 * 1024;
 /** Idle connections are closed after this time. */
 const idleMs = 60_000;
@@ -22,16 +23,24 @@ const idleMs = 60_000;
 export class Caller implements Disposable {
   // Calls wait for a free connection, and the wait counts towards their timeout.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxTotalSockets: 256, timeout: idleMs });
+  readonly #watchCache: WatchCache;
+
+  /** `watchCache` has the Services that webhooks can be behind. */
+  constructor(watchCache: WatchCache) {
+    this.#watchCache = watchCache;
+  }
 
   /** Returns the response as JSON. Throws with the messages of Kubernetes where it has one. */
-  async call(call: Call): Promise<unknown> {
-    const { address, timeoutSeconds } = call;
+  async call({ clientConfig, body, timeoutSeconds }: Call): Promise<unknown> {
+    const address = addressOf(clientConfig, this.#watchCache);
     const hasPath = /^https:\/\/[^/]+\//.test(address.url);
     const url = `${address.url}${hasPath ? '' : '/'}?timeout=${timeoutSeconds}s`;
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
-    const response = await this.#post(new URL(url), call, signal).catch((error: unknown) => {
-      throw new Error(`Post "${url}": ${reasonOf(error, signal)}`, { cause: error });
-    });
+    const response = await this.#post(new URL(url), { address, ca: authoritiesOf(clientConfig), body }, signal).catch(
+      (error: unknown) => {
+        throw new Error(`Post "${url}": ${reasonOf(error, signal)}`, { cause: error });
+      },
+    );
     if (response.status < 200 || response.status > 299) throw new Error(statusText(response));
     try {
       return JSON.parse(response.text) as unknown;
@@ -44,8 +53,8 @@ export class Caller implements Disposable {
     this.#agent.destroy();
   }
 
-  async #post(url: URL, call: Call, signal: AbortSignal, isRetry = false): Promise<Response> {
-    const { address, ca, body } = call;
+  async #post(url: URL, message: Message, signal: AbortSignal, isRetry = false): Promise<Response> {
+    const { address, ca, body } = message;
     const place = address.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const sent = request(
@@ -71,9 +80,21 @@ export class Caller implements Disposable {
     return promise.catch(async (error: unknown) => {
       // The server may have closed an idle connection just before its reuse: it has not read the request.
       if (!sent.reusedSocket || isRetry || codeOf(error) !== 'ECONNRESET') throw error;
-      return this.#post(url, call, signal, true);
+      return this.#post(url, message, signal, true);
     });
   }
+}
+
+/** The trusted authorities, PEM; undefined: those of the system. */
+const authoritiesOf = ({ caBundle = '' }: WebhookClientConfig): string | undefined => {
+  const authorities = Buffer.from(caBundle, 'base64').toString();
+  return authorities.trim() === '' ? undefined : authorities;
+};
+
+interface Message {
+  readonly address: Address;
+  readonly ca: string | undefined;
+  readonly body: string;
 }
 
 interface Response {

@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { issue, issueCa } from '../../../pki/issue.ts';
+import { issue, issueCa } from '../../pki/issue.ts';
 
 /** A received AdmissionReview request; tests cast it to what they expect. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
