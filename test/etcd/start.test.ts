@@ -7,6 +7,8 @@ import { after, before, suite, test } from 'node:test';
 
 import type { KeyPair } from '../../src/server/pki/issue.ts';
 import { issue, issueCa } from '../../src/server/pki/issue.ts';
+import { freePort } from '../../src/server/testing/free-port.ts';
+import { until } from '../../src/server/testing/until.ts';
 import { startEtcd } from '../../src/store/etcd/testing/etcd.ts';
 import type { TestEtcd } from '../../src/store/etcd/testing/etcd.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
@@ -28,6 +30,10 @@ suite('starts with etcd', { skip }, () => {
   let url = '';
   let secureUrl = '';
   const path = (name: string): string => join(folder, name);
+  const tlsFlags = (): readonly string[] => {
+    const server = ['--cert-file', path('etcd.crt'), '--key-file', path('etcd.key')];
+    return [...server, '--client-cert-auth', '--trusted-ca-file', path('ca.crt')];
+  };
   before(async () => {
     folder = stack.use(await temporaryDirectory()).path;
     const ca = await issueCa('etcd-ca', validity);
@@ -43,11 +49,8 @@ suite('starts with etcd', { skip }, () => {
       save('client', await issue(ca, client, validity)),
       save('stranger', await issue(other, client, validity)),
     ]);
-    const flags = ['--cert-file', path('etcd.crt'), '--key-file', path('etcd.key'), '--client-cert-auth'];
     plain = stack.use(await startEtcd({ isDurable: false }));
-    secure = stack.use(
-      await startEtcd({ scheme: 'https', flags: [...flags, '--trusted-ca-file', path('ca.crt')], isDurable: false }),
-    );
+    secure = stack.use(await startEtcd({ scheme: 'https', flags: tlsFlags(), isDurable: false }));
     [url = ''] = plain.urls;
     [secureUrl = ''] = secure.urls;
   });
@@ -128,6 +131,44 @@ suite('starts with etcd', { skip }, () => {
     const { code, line } = await refused('--etcd-servers', secureUrl, '--etcd-cafile', path('none.crt'));
     assert.match(line, /^fairlead: --etcd-cafile .*none.crt: no such file or directory/);
     assert.equal(code, 2);
+  });
+
+  test('starts with a user of etcd that has no rights outside its prefix, and names what a compaction needs', async () => {
+    const [direct, withTls] = [`http://127.0.0.1:${await freePort()}`, `https://127.0.0.1:${await freePort()}`];
+    const listen = ['--listen-client-urls', `${direct},${withTls}`];
+    await using _etcd = await startEtcd({ flags: [...tlsFlags(), ...listen], isDurable: false });
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    await callEtcd(direct, 'auth/role/add', { name: 'root' });
+    await callEtcd(direct, 'auth/role/add', { name: 'prefix' });
+    const perm = { permType: 'READWRITE', key: base64('/registry/'), range_end: base64('/registry0') };
+    await callEtcd(direct, 'auth/role/grant', { name: 'prefix', perm });
+    for (const [name, role] of Object.entries({ root: 'root', fairlead: 'prefix' })) {
+      await callEtcd(direct, 'auth/user/add', { name, options: { no_password: true } });
+      await callEtcd(direct, 'auth/user/grant', { user: name, role });
+    }
+    await callEtcd(direct, 'auth/enable');
+    await using directory = await temporaryDirectory();
+    const flags = ['--etcd-servers', withTls, ...flagsOf({ ca: 'ca', pair: 'client' })];
+    const compacting = ['--etcd-compaction-interval', '1s'];
+    await using server = await startFairlead(directory.path, ['server', '--store', 'etcd', ...flags, ...compacting]);
+    await until('the rejected compaction is logged', () => server.process.err.includes('the key compact_rev_key'));
+    const elsewhere = await refused(...flags, '--etcd-prefix', '/other');
+    assert.match(elsewhere.line, /etcd rejects the credentials of this server: etcdserver: permission denied/);
+  });
+
+  test('rejects files without a certificate, and a key of another certificate, as mistakes on the command line', async () => {
+    const mixed = ['--etcd-certfile', path('client.crt'), '--etcd-keyfile', path('stranger.key')];
+    const answers = [
+      await refused('--etcd-servers', secureUrl, '--etcd-cafile', path('ca.key')),
+      await refused('--etcd-servers', secureUrl, ...flagsOf({ ca: 'ca' }), ...mixed),
+    ];
+    assert.deepEqual(answers, [
+      { code: 2, line: `fairlead: --etcd-cafile ${path('ca.key')}: it has no certificate: expected PEM` },
+      {
+        code: 2,
+        line: `fairlead: --etcd-keyfile ${path('stranger.key')}: it is not the key of --etcd-certfile ${path('client.crt')}`,
+      },
+    ]);
   });
 
   const revisionOf = async (): Promise<unknown> => {

@@ -1,6 +1,6 @@
 // --store etcd and its flags, named as in kube-apiserver.
 
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
@@ -117,7 +117,32 @@ export async function loadEtcdConnection(
     readPem('etcd-certfile', connection.certFile),
     readPem('etcd-keyfile', connection.keyFile),
   ]);
-  return { endpoints, timeoutMs, ca, pair: cert === undefined || key === undefined ? undefined : { cert, key } };
+  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new UsageError(`--etcd-cafile ${connection.caFile}: it has no certificate: expected PEM`);
+  }
+  if (cert === undefined || key === undefined) return { endpoints, timeoutMs, ca };
+  checkPair(connection, { cert, key });
+  return { endpoints, timeoutMs, ca, pair: { cert, key } };
+}
+
+/** Throws if a key is not that of the certificate. */
+function checkPair(
+  { certFile, keyFile }: EtcdConnection,
+  { cert, key }: { readonly cert: string; readonly key: string },
+): void {
+  const certificate = parsePem(`--etcd-certfile ${certFile}: it has no certificate`, () => new X509Certificate(cert));
+  const privateKey = parsePem(`--etcd-keyfile ${keyFile}: it has no key`, () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new UsageError(`--etcd-keyfile ${keyFile}: it is not the key of --etcd-certfile ${certFile}`);
+  }
+}
+
+function parsePem<T>(problem: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new UsageError(`${problem}: expected PEM without a passphrase`, { cause: error });
+  }
 }
 
 const parseEndpoints = (text: string): readonly string[] => text.split(',').map(parseEndpoint);

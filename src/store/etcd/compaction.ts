@@ -63,6 +63,13 @@ export class Compaction implements AsyncDisposable {
   }
 }
 
+/** The message for the operator when a compaction fails. */
+export const compactionProblem = (error: unknown): string =>
+  failureOf(error) === 'denied'
+    ? `cannot compact etcd: grant its user to read and write the key ${key}, or pass --etcd-compaction-interval 0 and let ` +
+      'etcd compact (--auto-compaction-retention)'
+    : 'failed to compact etcd, retrying';
+
 const versionOf = (kv: { readonly version: number } | undefined): number => kv?.version ?? 0;
 
 /** The revision to which etcd is compacted, which must be later than the first. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailableError } from '../errors.ts';
 import type { EtcdClient } from './client.ts';
 import { failureOf, reasonOf } from './failures.ts';
+import type { Keys } from './keys.ts';
 import { range } from './messages.ts';
 
 export interface ConnectOptions {
@@ -15,16 +16,20 @@ export interface ConnectOptions {
 /** The pauses between attempts to reach etcd. */
 export const retryMs = { first: 250, longest: 5000 };
 
-/** Waits until a member answers. Rejects with a `StoreUnavailableError`. */
+/**
+ * Waits until a member answers. Rejects with a `StoreUnavailableError`. It reads only under the prefix, since the user may have
+ * no rights for other keys.
+ */
 export async function connect(
   client: EtcdClient,
+  keys: Keys,
   { timeoutMs = 60_000, onNotice = () => undefined }: ConnectOptions,
 ): Promise<void> {
   const giveUp = performance.now() + timeoutMs;
   for (let pause = retryMs.first; ; pause = Math.min(2 * pause, retryMs.longest)) {
     const { url } = client;
     try {
-      await client.attempt(range, { key: '/', limit: 1, isCountOnly: true });
+      await client.attempt(range, { key: keys.own('none'), isCountOnly: true });
       return;
     } catch (error) {
       const failure = failureOf(error);

@@ -8,7 +8,7 @@ import type { Commit, Entry, Range, RangeOptions, Store, StoreStatus, WatchObser
 import { changesOf, checkQuota, checkSizes, checkWrites, rangeOf } from '../writes.ts';
 import type { EtcdAddress } from './client.ts';
 import { EtcdClient, unavailable } from './client.ts';
-import { Compaction, compactedRevision } from './compaction.ts';
+import { Compaction, compactedRevision, compactionProblem } from './compaction.ts';
 import type { ConnectOptions } from './connect.ts';
 import { connect, retryMs } from './connect.ts';
 import type { Epoch } from './epoch.ts';
@@ -49,7 +49,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   const client = new EtcdClient(options);
   const store = new EtcdStore(client, options);
   try {
-    await connect(client, options);
+    await connect(client, new Keys(options.prefix), options);
     await store.open();
     return store;
   } catch (error) {
@@ -120,7 +120,7 @@ class EtcdStore implements Store {
     await this.#load(initialHistory);
     const { keepMs = 5 * 60_000, onNotice = () => undefined } = this.#options;
     if (keepMs === 0) return;
-    const onError = (error: unknown): void => onNotice('failed to compact etcd, retrying', { reason: reasonOf(error) });
+    const onError = (error: unknown): void => onNotice(compactionProblem(error), { reason: reasonOf(error) });
     this.#stack.use(new Compaction({ client: this.#client, keepMs, onError }));
   }
 

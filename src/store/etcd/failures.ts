@@ -42,13 +42,38 @@ export function failureOf(error: unknown): Failure {
   return failures.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown';
 }
 
-/** The reason for the operator, without gRPC's words around it. */
+/** The reason for the operator, without gRPC's and OpenSSL's words around it. */
 export function reasonOf(error: unknown): string {
   const { details } = error as Partial<ServiceError>;
   const text = details ?? messageOf(error);
   if (failureOf(error) === 'denied') return `etcd rejects the credentials of this server: ${text}`;
   if (text.startsWith('Deadline exceeded')) return 'no answer in time';
-  // grpc-js names the cause after a list of addresses, and before notes.
-  const cause = text.split('Last error: ')[1];
-  return cause?.replace(/^Error: /, '').split('. Resolution note')[0] ?? text;
+  // grpc-js names the cause after a list of addresses, and before notes or the time.
+  const last = text.split('Last error: ')[1];
+  const cause = (last?.replace(/^Error: /, '') ?? text).split('. Resolution note')[0]?.split(' (20')[0]?.trim() ?? text;
+  return explained(cause);
 }
+
+/** Causes of failed connections, and what they mean. */
+const explanations: readonly (readonly [pattern: RegExp, explain: (cause: string) => string])[] = [
+  // As in 4003109D:error:0A000412:SSL routines:ssl3_read_bytes:ssl/tls alert bad certificate:../deps/…:SSL alert number 42
+  [
+    /:ssl\/tls alert (?:[a-z]+ )*(?:certificate|unknown ca)/,
+    (cause) => {
+      const alert = cause.split(':ssl/tls alert ')[1]?.split(':')[0] ?? '';
+      return `etcd requires another client certificate than --etcd-certfile (TLS alert "${alert}")`;
+    },
+  ],
+  [
+    /before secure TLS connection was established|wrong version number/,
+    () => 'the member does not use TLS: its URL needs http://',
+  ],
+  [/^Failed to connect$/, () => 'the member closed the connection: if it uses TLS, its URL needs https://'],
+  [
+    /self-signed certificate|unable to (?:verify|get)/,
+    (cause) => `no authority of --etcd-cafile has signed the certificate of the member: ${cause.split(';')[0]}`,
+  ],
+  [/^certificate has expired$/, () => 'the certificate of the member has expired'],
+];
+
+const explained = (cause: string): string => explanations.find(([pattern]) => pattern.test(cause))?.[1](cause) ?? cause;

@@ -33,7 +33,7 @@ const page = { keys: 100, bytes: 8 << 20, timeoutMs: 10_000 };
 export async function readEtcdState(options: EtcdReadOptions): Promise<EtcdState> {
   const keys = new Keys(options.prefix);
   using client = new EtcdClient(options);
-  await connect(client, options);
+  await connect(client, keys, options);
   const owner = await readOwner(client, keys);
   const epoch = await readEpoch(client, keys);
   requireComplete(epoch, keys);

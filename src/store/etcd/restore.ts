@@ -46,7 +46,7 @@ export async function restoreEtcdStore(
   for await (const entry of options.records) entries.push(entry);
   const keys = new Keys(options.prefix);
   using client = new EtcdClient(options);
-  await connect(client, options);
+  await connect(client, keys, options);
   const before = await readEpoch(client, keys);
   await requireReplaceable({ client, keys }, before, options);
   const restore = await Restore.begin({ client, keys }, before, cluster);
