@@ -138,9 +138,9 @@ function storeMetrics(registry: Registry, { store }: ServerContext): void {
     () => store.status().quotaBytes,
   );
   collectedGauge(registry, 'fairlead_store_alarm', '1 while the alarm is raised.', () => {
-    const { failure, isQuotaReached, damaged } = store.status();
+    const { failure, quotaReached, damaged } = store.status();
     return [
-      [{ alarm: 'NOSPACE' }, Number(isQuotaReached)],
+      [{ alarm: 'NOSPACE' }, Number(quotaReached !== undefined)],
       [{ alarm: 'CORRUPT' }, Number(damaged.size > 0)],
       [{ alarm: 'UNWRITABLE' }, Number(failure !== undefined)],
     ];

@@ -262,7 +262,7 @@ function damageProblem(store: Store): string | undefined {
 }
 
 const quotaProblem = (store: Store): string | undefined =>
-  store.status().isQuotaReached ? 'the quota is reached' : undefined;
+  store.status().quotaReached === undefined ? undefined : 'the quota is reached';
 
 /** Starts an API server over a store; resolves when it is ready. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

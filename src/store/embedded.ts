@@ -228,7 +228,7 @@ export class EmbeddedStore implements Store {
       failure: this.#journal.failure,
       bytes,
       quotaBytes: this.#quotaBytes,
-      isQuotaReached: bytes + this.#maxValueBytes > this.#quotaBytes,
+      quotaReached: bytes + this.#maxValueBytes > this.#quotaBytes ? 'store' : undefined,
       damaged: this.#damaged,
     };
   }

@@ -63,8 +63,8 @@ export interface StoreStatus {
   /** The bytes of keys and values in memory, history included. */
   readonly bytes: number;
   readonly quotaBytes: number;
-  /** Whether a value of the maximum size may no longer fit. */
-  readonly isQuotaReached: boolean;
+  /** The quota in which a value of the maximum size may no longer fit: that of the store, or that of etcd. */
+  readonly quotaReached: 'store' | 'etcd' | undefined;
   /** Damaged records found at the opening and not deleted since, by key. */
   readonly damaged: ReadonlyMap<string, DamagedRecord>;
 }

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 
 import { changesOf } from './store-monitor.ts';
 
-const well = { failure: undefined, isQuotaReached: false };
+const well = { failure: undefined, quotaReached: undefined };
 const failed = { ...well, failure: { message: 'the disk is full', isFatal: false } };
 const other = { ...well, failure: { message: 'I/O error', isFatal: true } };
-const full = { ...well, isQuotaReached: true };
+const full = { ...well, quotaReached: 'store' } as const;
+const etcdFull = { ...well, quotaReached: 'etcd' } as const;
 
 const table = [
   { name: 'nothing without a change', before: full, now: full, want: [] },
@@ -33,7 +34,16 @@ const table = [
         'delete objects or raise --quota-backend-bytes',
     ],
   },
-  { name: 'its end', before: full, now: well, want: ['warn alarm NOSPACE is over: the store is below its quota'] },
+  {
+    name: 'the quota of etcd',
+    before: well,
+    now: etcdFull,
+    want: [
+      'error alarm NOSPACE: etcd has reached its quota and accepts only reads and deletions: ' +
+        'delete objects, compact and defragment etcd, and disarm the alarm',
+    ],
+  },
+  { name: 'its end', before: full, now: well, want: ['warn alarm NOSPACE is over: the store accepts all writes'] },
 ];
 for (const { name, before, now, want } of table) {
   test(`logs ${name}: ${want.length} lines`, () => {

@@ -280,12 +280,13 @@ class EtcdStore implements Store {
 
   status(): StoreStatus {
     const { bytes } = this.#mirror.history;
+    const isFull = bytes + this.#maxValueBytes > this.#quotaBytes;
     const message = this.#feed.problem ?? this.#writer.problem;
     return {
       failure: message === undefined ? undefined : { message, isFatal: false },
       bytes,
       quotaBytes: this.#quotaBytes,
-      isQuotaReached: this.#writer.hasNoSpace || bytes + this.#maxValueBytes > this.#quotaBytes,
+      quotaReached: this.#writer.hasNoSpace ? 'etcd' : isFull ? 'store' : undefined,
       damaged: noDamage,
     };
   }

@@ -46,7 +46,7 @@ export function limitsContract(open: OpenStore): void {
   it('accepts only deletions and writes that do not grow the store when the quota is reached', async () => {
     const { store, prefix } = await open({ quotaBytes: 100_000, maxValueBytes: 10_000 });
     await using _ = store;
-    assert.equal(store.status().isQuotaReached, false);
+    assert.equal(store.status().quotaReached, undefined);
     const value = 'x'.repeat(9000);
     let count = 0;
     const fill = async (): Promise<void> => {
@@ -58,15 +58,15 @@ export function limitsContract(open: OpenStore): void {
         /^etcdserver: mvcc: database space exceeded: the store holds \d+ bytes of 100000: delete objects or raise/,
     });
     assert.equal(count, 12); // 11 fit
-    const { bytes, isQuotaReached } = store.status();
-    assert.ok(isQuotaReached && bytes <= 100_000);
+    const { bytes, quotaReached } = store.status();
+    assert.ok(quotaReached === 'store' && bytes <= 100_000);
     await assert.rejects(committed(store, { key: `${prefix}0`, value: `${value}y` }), { code: 'STORE_QUOTA_EXCEEDED' });
     await committed(store, { key: `${prefix}0`, value: 'y'.repeat(9000) });
     await committed(store, { key: `${prefix}1`, value: 'short' });
     await committed(store, { key: `${prefix}2`, value: `${value}, deleted`, isDeletion: true });
     for (let i = 0; i < 5; i++) await committed(store, { key: `${prefix}${i}`, value: undefined });
     await store.compact(store.revision);
-    assert.equal(store.status().isQuotaReached, false);
+    assert.equal(store.status().quotaReached, undefined);
     await committed(store, { key: `${prefix}new`, value });
   });
 
