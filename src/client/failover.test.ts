@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { failover } from './failover.ts';
+import { ManualClock } from './testing/clocks.ts';
 import type { ApiRequest, Transport } from './transport.ts';
 
 type Behaviour = 'works' | 'is down' | 'is shutting down';
@@ -70,5 +71,64 @@ suite('several servers', () => {
     using transport = failover([server('a', log, () => 'is down'), server('b', log, () => 'works')]);
     await assert.rejects(transport.request({ ...get, signal: AbortSignal.abort() }), /a is down/);
     assert.deepEqual(log, ['GET a']);
+  });
+
+  /** A server whose calls stay open, except that it answers probes while it is ready. */
+  function silent(name: string, log: string[], isReady: () => boolean | undefined): Transport {
+    const never = (call: ApiRequest): Promise<never> =>
+      new Promise((_, reject) => call.signal?.addEventListener('abort', () => reject(call.signal?.reason as Error)));
+    return {
+      request: (call) => {
+        log.push(`${call.method} ${call.path} ${name}`);
+        const ready = call.path === '/readyz' ? isReady() : undefined;
+        return ready === undefined
+          ? never(call)
+          : Promise.resolve({ status: ready ? 200 : 500, headers: {}, body: '' });
+      },
+      async *stream(call) {
+        log.push(`stream ${name}`);
+        yield `first of ${name}`;
+        await never(call);
+      },
+      [Symbol.dispose]: () => undefined,
+    };
+  }
+
+  for (const [state, ready] of [
+    ['does not answer', undefined],
+    ['is not ready', false],
+  ] as const) {
+    test(`ends the calls to a server that ${state}, when another one is ready`, async () => {
+      const log: string[] = [];
+      const clock = new ManualClock();
+      using transport = failover([silent('a', log, () => ready), silent('b', log, () => true)], clock);
+      const watch = linesOf(transport);
+      const write = transport.request(post);
+      const ended = Promise.all([
+        assert.rejects(watch, /the API server does not answer or is not ready: using another one/),
+        assert.rejects(write, /the API server does not answer/),
+      ]);
+      await clock.advance(3000);
+      await ended;
+      void linesOf(transport).catch(() => undefined); // stays open
+      assert.deepEqual(log, ['stream a', 'POST / a', 'GET /readyz a', 'GET /readyz b', 'stream b']);
+    });
+  }
+
+  test('ends no call while no other server is ready, and probes only while there are calls', async () => {
+    const log: string[] = [];
+    const clock = new ManualClock();
+    using transport = failover([silent('a', log, () => undefined), silent('b', log, () => undefined)], clock);
+    const stop = new AbortController();
+    const read = transport.request({ ...get, signal: stop.signal });
+    await clock.advance(20_000);
+    assert.deepEqual(new Set(log), new Set(['GET / a', 'GET /readyz a', 'GET /readyz b']));
+    stop.abort(new Error('the caller stops'));
+    await assert.rejects(read, /the caller stops/);
+    await clock.advance(10_000);
+    const probes = log.length;
+    await clock.advance(20_000);
+    assert.equal(log.length, probes);
+    assert.equal(clock.nextMs, undefined);
   });
 });

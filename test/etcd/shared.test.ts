@@ -4,6 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { configMapKind } from '../../src/api/kinds/core/configmap/kind.ts';
+import { Client } from '../../src/client/client.ts';
+import { overHttps } from '../../src/client/https.ts';
+import { Informer } from '../../src/client/informer.ts';
 import { batched, Revisions } from '../../src/store/etcd/revisions.ts';
 import type { Answer } from '../harness/connection.ts';
 import { Connection } from '../harness/connection.ts';
@@ -188,6 +192,51 @@ suite('three servers over one etcd', { skip: unlessInstalled('etcd') }, () => {
         seen.filter((each) => each <= last),
         expected,
       );
+    }
+  });
+
+  test('an informer continues at another server, with no object missing, when its server is killed or paused', async () => {
+    for (const [index, signal] of (['SIGKILL', 'SIGSTOP'] as const).entries()) {
+      const [own, ...others] = [...cluster.servers.slice(index), ...cluster.servers.slice(0, index)];
+      const [next] = others;
+      if (own === undefined || next === undefined) assert.fail('bug: there are three servers');
+      const transport = overHttps({
+        server: own.url,
+        otherServers: others.map(({ url }) => url),
+        ca: cluster.credentials.ca,
+        credentials: () => Promise.resolve(cluster.credentials),
+      });
+      using informerClient = new Client(transport);
+      const informer = new Informer(informerClient, configMapKind, { namespace: 'default' });
+      using stop = new DisposableStack();
+      const stopping = new AbortController();
+      stop.defer(() => stopping.abort());
+      const running = informer.run(stopping.signal);
+      await informer.synced(stopping.signal);
+      own.signal(signal);
+      const paused = performance.now();
+      using writer = new Connection(next.port, cluster.credentials);
+      const names = Array.from({ length: 5 }, (_, count) => `after-${signal.toLowerCase()}-${count}`);
+      for (const name of names) {
+        const { status } = await writer.ask('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name } });
+        assert.equal(status, 201);
+      }
+      await eventually(async () => {
+        for (const name of names)
+          assert.ok(
+            informer.list().some(({ metadata }) => metadata.name === name),
+            name,
+          );
+      });
+      // Without a probe, a paused server is noticed after three minutes without bookmarks.
+      assert.ok(performance.now() - paused < 30_000);
+      stopping.abort();
+      await running;
+      if (signal === 'SIGSTOP') own.signal('SIGCONT');
+      else {
+        await own.stop('SIGKILL');
+        await own.start();
+      }
     }
   });
 
