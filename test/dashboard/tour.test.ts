@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { root } from '../harness/process.ts';
 import type { OpenPage } from './browser.ts';
-import { openPage, startChromium, withoutChromium } from './browser.ts';
+import { accessibilityProblems, openPage, startChromium, withoutChromium } from './browser.ts';
 import type { TwoClusters } from './two-clusters.ts';
 import { startTwoClusters } from './two-clusters.ts';
 
@@ -78,9 +78,13 @@ metadata: { namespace: shop, name: cart }
 
     await clusters.kubectl('west', ['create', '-f', '-'], exportManifest);
     await goTo('Overview');
-    await page.getByRole('link', { name: /shop\/cart east Conflict/ }).waitFor();
-    await page.getByRole('link', { name: /shop\/cart west Conflict/ }).click();
+    // Both clusters report it in the same words: it is one problem.
+    const conflict = page.getByRole('link', { name: /shop\/cart east west Conflict/ });
+    await conflict.waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await conflict.click();
     await page.getByRole('heading', { name: 'shop/cart' }).waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
     await page
       .getByRole('list')
       .getByText(/ports|http/)

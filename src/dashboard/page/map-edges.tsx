@@ -16,8 +16,9 @@ const edgeWords: Readonly<Record<MapEdge['state'], string>> = {
   lost: ', source lost',
 };
 
-/** Where the text of an edge begins, right of its first stem. */
+/** Where the text of an edge begins, right of its first stem; the symbol of a problem stands before it. */
 const textOffset = 12;
+const glyphWidth = 20;
 
 /** The line from exports to imports, with its state in words. */
 export function EdgeView({ edge }: { readonly edge: MapEdge }) {
@@ -35,24 +36,18 @@ export function EdgeView({ edge }: { readonly edge: MapEdge }) {
           )}
         </g>
       ))}
-      <text x={fromX + textOffset} y={y - 5}>
+      <text x={fromX + textOffset + (state === 'ok' ? 0 : glyphWidth)} y={y - 6}>
         {text}
         {edgeWords[state]}
       </text>
-      {state !== 'ok' && <EdgeGlyph state={edgeStates[state]} x={glyphX(edge)} y={y - 8} />}
+      {state !== 'ok' && <EdgeGlyph state={edgeStates[state]} x={fromX + textOffset} y={y - 18} />}
     </g>
   );
 }
 
-/** Between the first two stems, where the line is free. */
-function glyphX({ fromX, toX, stems }: MapEdge): number {
-  const [first = fromX, second = toX] = stems.map(({ x }) => x).toSorted((left, right) => left - right);
-  return (first + second) / 2 - 8;
-}
-
 function EdgeGlyph({ state, x, y }: { readonly state: State; readonly x: number; readonly y: number }) {
   return (
-    <svg x={x} y={y} width="16" height="16">
+    <svg x={x} y={y} width="15" height="15" viewBox="0 0 16 16">
       <StateGlyph state={state} label="" />
     </svg>
   );

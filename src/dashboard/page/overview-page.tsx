@@ -1,7 +1,8 @@
 // The clusters, and what needs attention first.
 import { useState } from 'preact/hooks';
 import { clusterId } from '../view/ids.ts';
-import type { AttentionItem, ClusterOverview, Overview } from '../view/overview.ts';
+import type { AttentionGroup, ClusterOverview, Overview } from '../view/overview.ts';
+import { groupAttention } from '../view/overview.ts';
 import { linkTo, linkToRow } from '../view/route.ts';
 import type { Level } from '../view/rows.ts';
 import { countText } from '../view/text.ts';
@@ -11,26 +12,36 @@ import { TimelineList } from './timeline-page.tsx';
 
 export function OverviewPage({ store }: { readonly store: Store }) {
   const overview = store.overview.value;
+  const attention = groupAttention(overview.attention);
   return (
     <div class="overview">
-      <h1>{headline(overview)}</h1>
+      <h1>{headline(overview.clusters, attention)}</h1>
       <div class="clusters">
         {overview.clusters.map((cluster) => (
           <ClusterCard key={cluster.cluster} cluster={cluster} attention={overview.attention} />
         ))}
       </div>
-      <Attention {...overview} />
+      <Attention attention={attention} />
       <Recent entries={store.timeline.value.slice(0, 6)} />
     </div>
   );
 }
 
-function headline({ clusters, findings }: Overview): string {
+function headline(clusters: Overview['clusters'], attention: readonly AttentionGroup[]): string {
   const lost = clusters.filter(({ state }) => state === 'lost').length;
+  const { errors, warnings } = levelsOf(attention);
   if (lost > 0) return `${countText(lost, 'cluster')} of ${clusters.length} lost`;
-  if (findings.error > 0) return `${countText(findings.error, 'error')} to look at`;
-  if (findings.warning > 0) return `${countText(findings.warning, 'warning')}, nothing broken`;
+  if (errors > 0) return `${countText(errors, 'error')} to look at`;
+  if (warnings > 0) return `${countText(warnings, 'warning')}, nothing broken`;
   return 'Nothing needs attention';
+}
+
+function levelsOf(items: readonly Pick<AttentionGroup, 'level'>[]): {
+  readonly errors: number;
+  readonly warnings: number;
+} {
+  const errors = items.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: items.length - errors };
 }
 
 const clusterStates = { ok: 'ok', lost: 'error', reading: 'idle' } as const;
@@ -45,8 +56,7 @@ function ClusterCard({
 }) {
   const { ready, notReady, terminating } = cluster.endpoints;
   const total = ready + notReady + terminating;
-  const own = attention.filter((item) => item.cluster === cluster.cluster);
-  const errors = own.filter(({ level }) => level === 'error').length;
+  const { errors, warnings } = levelsOf(attention.filter((item) => item.cluster === cluster.cluster));
   return (
     <article class={`card cluster is-${cluster.state}`}>
       <header>
@@ -64,13 +74,24 @@ function ClusterCard({
       </dl>
       <Meter ready={ready} notReady={notReady} terminating={terminating} />
       <footer class="muted">
-        <span>{total === 0 ? 'no endpoints' : `${ready} of ${countText(total, 'endpoint')} ready`}</span>
-        <span>{cluster.state === 'lost' ? 'does not answer' : answerText(cluster.answerMs)}</span>
         <span>
-          {own.length === 0 ? '' : `${countText(errors, 'error')}, ${countText(own.length - errors, 'warning')}`}
+          {total === 0 ? 'no endpoints' : `${ready.toLocaleString('en')} of ${countText(total, 'endpoint')} ready`}
+        </span>
+        <span>{cluster.state === 'lost' ? 'does not answer' : answerText(cluster.answerMs)}</span>
+        <span class="problems">
+          {errors > 0 && <Problems level="error" count={errors} />}
+          {warnings > 0 && <Problems level="warning" count={warnings} />}
         </span>
       </footer>
     </article>
+  );
+}
+
+function Problems({ level, count }: { readonly level: 'error' | 'warning'; readonly count: number }) {
+  return (
+    <span class={`is-${level}`}>
+      <StateGlyph state={level} label="" /> {countText(count, level)}
+    </span>
   );
 }
 
@@ -106,15 +127,16 @@ function Meter({ ready, notReady, terminating }: ClusterOverview['endpoints']) {
 /** More at once would hide what is first. */
 const firstItems = 50;
 
-function Attention({ attention, findings }: Overview) {
+function Attention({ attention }: { readonly attention: readonly AttentionGroup[] }) {
   const [shown, setShown] = useState(firstItems);
   const hidden = attention.length - shown;
+  const { errors, warnings } = levelsOf(attention);
   return (
     <section class="card attention" aria-labelledby="attention">
       <header>
         <h2 id="attention">Needs attention</h2>
         <span class="muted">
-          {countText(findings.error, 'error')}, {countText(findings.warning, 'warning')}
+          {countText(errors, 'error')}, {countText(warnings, 'warning')}
         </span>
       </header>
       {attention.length === 0 && (
@@ -150,15 +172,21 @@ function Recent({ entries }: { readonly entries: readonly TimelineEntry[] }) {
 
 const levelWords: Readonly<Record<Level, string>> = { error: 'Error', warning: 'Warning', info: 'Information' };
 
-function AttentionLine({ item }: { readonly item: AttentionItem }) {
-  const { id, level, cluster, namespace, name, reason, text } = item;
+/** It links to the first cluster with the problem; the page there links to the others. */
+function AttentionLine({ item }: { readonly item: AttentionGroup }) {
+  const { id, level, cluster, clusters, namespace, name, reason, text } = item;
   return (
     <li>
       <a href={linkToRow(id)}>
         <StateGlyph state={level} label={levelWords[level]} />
         <span class="what">
           <strong>{name === undefined ? cluster : `${namespace}/${name}`}</strong>
-          {name !== undefined && <span class="chip">{cluster}</span>}
+          {name !== undefined &&
+            clusters.map((each) => (
+              <span key={each} class="chip">
+                {each}
+              </span>
+            ))}
           <span class="reason">{reason}</span>
           <span class="text">{text}</span>
         </span>

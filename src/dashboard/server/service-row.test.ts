@@ -57,6 +57,16 @@ const cases: readonly {
 }[] = [
   { name: 'a Service with a ready endpoint needs no attention', given: [{}], want: [] },
   {
+    name: 'names errors before warnings',
+    given: [{ selector: { app: 'web' } }],
+    slices: [],
+    exports: [exportWith(condition('Conflict', 'True', 'PortConflict', 'the ports differ'))],
+    want: [
+      { level: 'error', reason: 'Conflict', text: 'the ports differ' },
+      { level: 'warning', reason: 'NoEndpoints', text: 'no running Pod has the labels app=web' },
+    ],
+  },
+  {
     name: 'names the selector of a Service without endpoints',
     given: [{ selector: { app: 'web' } }],
     slices: [],

@@ -54,7 +54,9 @@ export function serviceRow({ cluster, service, slices, exports = [], warnings = 
       ...balancerFindings(service),
       ...exports.flatMap(exportFindings),
       ...unservedFindings(warnings),
-    ].filter(isFirst),
+    ]
+      .filter(isFirst)
+      .toSorted((left, right) => Number(right.level === 'error') - Number(left.level === 'error')), // a card shows the first
   };
 }
 

@@ -68,6 +68,9 @@ export const measures = {
   gap: 12,
   bandHead: 44,
   bandFoot: 16,
+  /** The same for bands of tiles, so that many namespaces fit into the window. */
+  tileHead: 36,
+  tileFoot: 8,
   minColumn: 300,
   minCard: 250,
   minName: 168,
@@ -113,9 +116,9 @@ export function placeBand(band: Band, { columns, detail, lost }: PlaceOptions): 
   const base = { band, detail, nodes: [], tiles: [], edges: [] };
   switch (detail) {
     case 'tiles':
-      return { ...base, ...placeTiles(band, columns), edges: summaryEdge(band, columns, lost) };
+      return { ...base, ...placeTiles(band, columns), edges: summaryEdge(band, measures.tileHead, { columns, lost }) };
     case 'names':
-      return { ...base, ...placeNames(band, columns), edges: summaryEdge(band, columns, lost) };
+      return { ...base, ...placeNames(band, columns), edges: summaryEdge(band, measures.bandHead, { columns, lost }) };
     case 'cards':
       return { ...base, ...placeCards(band, columns, lost) };
   }
@@ -140,13 +143,13 @@ function placeTiles({ counts }: Band, columns: readonly Column[]): Pick<PlacedBa
   const width = (columns[0]?.width ?? 0) - 2 * measures.padding;
   const most = Math.max(...Array.from(counts.values(), ({ healths }) => healths.length));
   const rows = Math.min(measures.maxDotRows, Math.ceil(most / dotsPerRow(width)));
-  const height = 52 + rows * measures.dot;
+  const height = 44 + rows * measures.dot;
   const tiles = columns.flatMap((column) =>
     counts.has(column.cluster)
-      ? [{ cluster: column.cluster, x: column.x + measures.padding, y: measures.bandHead, width, height }]
+      ? [{ cluster: column.cluster, x: column.x + measures.padding, y: measures.tileHead, width, height }]
       : [],
   );
-  return { tiles, height: measures.bandHead + height + measures.bandFoot };
+  return { tiles, height: measures.tileHead + height + measures.tileFoot };
 }
 
 // Names
@@ -306,8 +309,8 @@ function edgeState(cells: readonly Cell[], isSourceLost: boolean): EdgeState {
 /** One edge for all that a band shares. */
 function summaryEdge(
   { namespace, entries }: Band,
-  columns: readonly Column[],
-  lost: ReadonlySet<string>,
+  head: number,
+  { columns, lost }: Pick<PlaceOptions, 'columns' | 'lost'>,
 ): readonly MapEdge[] {
   const shared = entries.filter(({ isShared }) => isShared);
   const used = columns.filter(({ cluster }) => shared.some(({ cells }) => isIn(cells.get(cluster))));
@@ -321,7 +324,7 @@ function summaryEdge(
   );
   const conflicts = states.filter((state) => state === 'conflict').length;
   const state = (['conflict', 'lost', 'pending'] as const).find((each) => states.includes(each)) ?? 'ok';
-  const y = measures.bandHead - 12;
+  const y = head - 12;
   return [
     {
       key: `all of ${namespace}`,
@@ -329,7 +332,7 @@ function summaryEdge(
       fromX: first.x + first.width / 2,
       toX: last.x + last.width / 2,
       y,
-      stems: used.map(({ x, width }) => ({ kind: 'import', x: x + width / 2, y: measures.bandHead })),
+      stems: used.map(({ x, width }) => ({ kind: 'import', x: x + width / 2, y: head })),
       text: `${shared.length} shared${conflicts === 0 ? '' : `, ${conflicts} in conflict`}`,
     },
   ];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { clusterRow, serviceRowOf } from '../testing/rows.ts';
-import { overviewOf } from './overview.ts';
+import { clusterRow, importRowOf, serviceRowOf } from '../testing/rows.ts';
+import { groupAttention, overviewOf } from './overview.ts';
 import type { ClusterRow, Finding, ServiceRow } from './rows.ts';
 
 const cluster = (name: string, findings: readonly Finding[] = []): ClusterRow =>
@@ -26,6 +26,28 @@ test('lost clusters come first, then errors, then warnings; infos need no attent
     ['ClusterLost', 'Conflict', 'NoEndpoints'],
   );
   assert.deepEqual(findings, { error: 2, warning: 1, info: 1 });
+});
+
+test('what is wrong in the same way in several clusters is one problem of all of them', () => {
+  const { attention } = overviewOf([
+    service('service/west/a/web', [finding('error', 'Conflict')]),
+    service('service/east/a/web', [finding('error', 'Conflict'), finding('warning', 'NoEndpoints')]),
+    service('service/east/a/other', [finding('error', 'Conflict')]),
+    importRowOf('east', 'a/web', [], { findings: [finding('error', 'Conflict')] }),
+    cluster('west', [finding('error', 'ClusterLost')]),
+    cluster('east', [finding('error', 'ClusterLost')]),
+  ]);
+  assert.deepEqual(
+    groupAttention(attention).map(({ id, reason, clusters }) => [id, reason, ...clusters]),
+    [
+      ['cluster/east', 'ClusterLost', 'east'],
+      ['cluster/west', 'ClusterLost', 'west'],
+      ['service/east/a/other', 'Conflict', 'east'],
+      ['service/east/a/web', 'Conflict', 'east', 'west'],
+      ['import/east/a/web', 'Conflict', 'east'],
+      ['service/east/a/web', 'NoEndpoints', 'east'],
+    ],
+  );
 });
 
 test('counts what each cluster has, without Services that were derived from imports', () => {

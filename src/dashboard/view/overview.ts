@@ -1,4 +1,5 @@
 // What needs attention first, from all rows. The page and `fairlead status` show the same.
+import { parseId } from './ids.ts';
 import type { ClusterRow, EndpointCounts, Finding, ImportRow, Level, Row, ServiceRow } from './rows.ts';
 
 /** A finding and the row it is about. */
@@ -24,6 +25,23 @@ export interface Overview {
   readonly attention: readonly AttentionItem[];
   /** Level → number of findings. */
   readonly findings: Readonly<Record<Level, number>>;
+}
+
+/** What is wrong in the same way with one name in several clusters. */
+export interface AttentionGroup extends AttentionItem {
+  /** All clusters with the problem; `cluster` is the first. */
+  readonly clusters: readonly string[];
+}
+
+/** Joins items that differ only in their cluster, such as a conflict that every exporter reports; in the order of the first ones. */
+export function groupAttention(items: readonly AttentionItem[]): readonly AttentionGroup[] {
+  const groups = Map.groupBy(items, ({ id, namespace, name, level, reason, text }) =>
+    // An import is listed apart from the Service of its name.
+    JSON.stringify(name === undefined ? id : [parseId(id).kind, namespace, name, level, reason, text]),
+  );
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((first) => ({ ...first, clusters: group.map(({ cluster }) => cluster) })),
+  );
 }
 
 const urgency: Readonly<Record<Level, number>> = { error: 0, warning: 1, info: 2 };
