@@ -108,12 +108,26 @@ suite('several servers', () => {
         assert.rejects(watch, /the API server does not answer or is not ready: using another one/),
         assert.rejects(write, /the API server does not answer/),
       ]);
-      await clock.advance(3000);
+      await clock.advance(5000);
       await ended;
       void linesOf(transport).catch(() => undefined); // stays open
-      assert.deepEqual(log, ['stream a', 'POST / a', 'GET /readyz a', 'GET /readyz b', 'stream b']);
+      assert.deepEqual(log, ['stream a', 'POST / a', 'GET /readyz a', 'GET /readyz a', 'GET /readyz b', 'stream b']);
     });
   }
+
+  test('ends no call to a server that is late once', async () => {
+    const log: string[] = [];
+    const clock = new ManualClock();
+    const probes = (): number => log.filter((line) => line === 'GET /readyz a').length;
+    const late = silent('a', log, () => (probes() === 1 ? undefined : true));
+    using transport = failover([late, silent('b', log, () => true)], clock);
+    const stop = new AbortController();
+    const read = transport.request({ ...get, signal: stop.signal });
+    await clock.advance(10_000);
+    assert.deepEqual(new Set(log), new Set(['GET / a', 'GET /readyz a']));
+    stop.abort(new Error('the caller stops'));
+    await assert.rejects(read, /the caller stops/);
+  });
 
   test('ends no call while no other server is ready, and probes only while there are calls', async () => {
     const log: string[] = [];

@@ -3,8 +3,11 @@ import { afterPendingReads, systemClock } from './clock.ts';
 import { ConnectionLostError } from './errors.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 
-/** How often a server is probed while calls to it are in flight, and how long it has to answer. */
-const probe = { everyMs: 1000, timeoutMs: 2000 };
+/**
+ * How often a server is probed while calls to it are in flight, how long it has to answer, and after how many failures in a row
+ * it counts as failed: a busy server may be late once.
+ */
+const probe = { everyMs: 1000, timeoutMs: 1500, attempts: 2 };
 
 /**
  * A transport over several API servers of one cluster. It uses one until a request fails without a response or with a
@@ -113,13 +116,18 @@ class Failover implements Transport {
 
   async #probeServers(): Promise<void> {
     for (const index of new Set(this.#calls.values())) {
-      if (await this.#isReady(index)) continue;
+      if (await this.#isUsable(index)) continue;
       const next = await this.#nextReady(index);
       if (next === undefined) continue;
       if (this.#current === index) this.#current = next;
       const reason = new ConnectionLostError('the API server does not answer or is not ready: using another one');
       for (const [call, server] of this.#calls) if (server === index) call.abort(reason);
     }
+  }
+
+  async #isUsable(index: number): Promise<boolean> {
+    for (let attempt = 0; attempt < probe.attempts; attempt++) if (await this.#isReady(index)) return true;
+    return false;
   }
 
   async #nextReady(after: number): Promise<number | undefined> {
