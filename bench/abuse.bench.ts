@@ -64,7 +64,7 @@ export async function measureAbuse(running: Running, progress: (text: string) =>
   const as = (token: string): Target => ({ ...running.target, token });
   await prepare(running.target);
   const abusers = startAbusers();
-  const tell = (command: Command): boolean => abusers.send(command);
+  const send = (command: Command): boolean => abusers.send(command);
   try {
     await phase(as); // warms caches and compilers
     const figures = probes.map(() => ({ idle: [] as number[], abused: [] as number[] }));
@@ -72,12 +72,12 @@ export async function measureAbuse(running: Running, progress: (text: string) =>
     for (let round = 1; round <= rounds; round++) {
       progress(`abuse, round ${round} of ${rounds}`);
       const idle = await phase(as);
-      tell({ do: 'begin', target: as('abuser-token') });
+      send({ do: 'begin', target: as('abuser-token') });
       await once(abusers, 'message');
       const started = performance.now();
       const abused = await phase(as);
       const seconds = (performance.now() - started) / 1000;
-      tell({ do: 'stop' });
+      send({ do: 'stop' });
       const [{ answers }] = (await once(abusers, 'message')) as [Report];
       writes += ((answers[200] ?? 0) + (answers[201] ?? 0)) / seconds / rounds;
       for (const [index, figure] of figures.entries()) {

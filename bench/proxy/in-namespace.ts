@@ -16,9 +16,9 @@ export async function measureRules(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: kubeProxy === undefined ? process.env : { ...process.env, KUBE_PROXY: kubeProxy },
   });
-  const said: string[] = [];
+  const output: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => {
-    said.push(line);
+    output.push(line);
     progress(line);
   });
   let text = '';
@@ -26,7 +26,7 @@ export async function measureRules(
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject).on('close', resolve);
   });
-  if (code !== 0) throw new Error(`rules could not be measured: ${said.slice(-20).join('\n')}`);
+  if (code !== 0) throw new Error(`rules could not be measured: ${output.slice(-20).join('\n')}`);
   // A cast where bytes become results: the other end is rules.ts.
   return JSON.parse(text) as Record<string, Result[]>;
 }

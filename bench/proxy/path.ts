@@ -67,7 +67,7 @@ async function makeRules({ node }: Cluster): Promise<NftablesBackend> {
     masqueradeAll: false,
   });
   const portRoute = (port: number): Route => routeTo(virtual.address, port, [target(direct.address, port)]);
-  table.set('Service bench/asked', [portRoute(bulkPort), portRoute(virtual.port)]);
+  table.set('Service bench/measured', [portRoute(bulkPort), portRoute(virtual.port)]);
   for (let index = 0; index < otherServices; index++) {
     const targets = Array.from({ length: 10 }, (_, each) => target(`10.2.${index >> 8}.${index & 255}`, 8000 + each));
     table.set(`Service bench/${index}`, [routeTo(`10.96.${64 + (index >> 8)}.${index & 255}`, 80, targets)]);

@@ -69,7 +69,7 @@ test('a list reads all pages and adds the kind to its items', async () => {
 });
 
 test('reads a list in one request after its continue token expired', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const answers = [
     { status: 200, body: { metadata: { resourceVersion: '1', continue: 'x' }, items: [{ metadata: { name: 'a' } }] } },
     { status: 410, body: { kind: 'Status', reason: 'Expired', code: 410 } },
@@ -77,7 +77,7 @@ test('reads a list in one request after its continue token expired', async () =>
   ];
   const client = new Client(
     scripted((call) => {
-      asked.push(JSON.stringify(call.query));
+      requests.push(JSON.stringify(call.query));
       return answers.shift() ?? { status: 500, body: {} };
     }),
   );
@@ -87,7 +87,7 @@ test('reads a list in one request after its continue token expired', async () =>
     list.items.map(({ metadata }) => metadata.name),
     ['b'],
   );
-  assert.deepEqual(asked, ['{"limit":500}', '{"limit":500,"continue":"x"}', '{}']);
+  assert.deepEqual(requests, ['{"limit":500}', '{"limit":500,"continue":"x"}', '{}']);
 });
 
 test('a watch yields events and throws the StatusError of a rejected request', async () => {

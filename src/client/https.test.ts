@@ -14,14 +14,14 @@ import { hasStatusCode } from './transport.ts';
 
 interface Peer extends AsyncDisposable {
   readonly server: string;
-  readonly asked: readonly IncomingMessage[];
+  readonly requests: readonly IncomingMessage[];
 }
 
 /** A server with a scripted handler. */
 async function peer(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Peer> {
-  const asked: IncomingMessage[] = [];
+  const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
-    asked.push(request);
+    requests.push(request);
     answer(request, response);
   });
   server.listen(0, '127.0.0.1');
@@ -29,7 +29,7 @@ async function peer(answer: (request: IncomingMessage, response: ServerResponse)
   return {
     // A cast for TCP, which always has a port.
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -44,7 +44,7 @@ test('a request carries method, path, body, media types and token, and the path 
   await using server = await peer((_, response) => void response.end('{"metadata":{}}'));
   using transport = overHttps({ server: `${server.server}/k8s/`, credentials: async () => ({ token: 't' }) });
   await new Client(transport).create(configMapKind, { metadata: { name: 'ä', namespace: 'n' } });
-  const [request] = server.asked;
+  const [request] = server.requests;
   assert.equal(request?.method, 'POST');
   assert.equal(request?.url, '/k8s/api/v1/namespaces/n/configmaps?fieldManager=fairlead');
   assert.equal(request?.headers.authorization, 'Bearer t');
@@ -59,7 +59,7 @@ test('refreshes a rejected token once', async () => {
   const credentials = async (isRefused: boolean): Promise<Credentials> => ({ token: isRefused ? 'new' : 'old' });
   using transport = overHttps({ server: server.server, credentials });
   await new Client(transport).get(configMapKind, { name: 'a', namespace: 'n' });
-  assert.equal(server.asked.length, 2);
+  assert.equal(server.requests.length, 2);
 
   using stranger = overHttps({ server: server.server, credentials: anonymous });
   await assert.rejects(new Client(stranger).get(configMapKind, { name: 'a', namespace: 'n' }), (error) =>

@@ -142,23 +142,23 @@ test('delivers nothing and is not synced before the initial events are complete'
 });
 
 test('resumes a watch from the last bookmark', async () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   await using started = start({
     request: () => assert.fail('no list was expected'),
     async *stream({ query, signal }) {
-      asked.push(query?.['resourceVersion']);
+      requests.push(query?.['resourceVersion']);
       const annotations = { 'k8s.io/initial-events-end': 'true' };
-      if (asked.length === 1)
+      if (requests.length === 1)
         yield JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } });
-      else if (asked.length === 2)
+      else if (requests.length === 2)
         yield JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
       else await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
     },
     [Symbol.dispose]: () => {},
   });
   await started.informer.synced();
-  while (asked.length < 3) await settled();
-  assert.deepEqual(asked, [undefined, '5', '9']);
+  while (requests.length < 3) await settled();
+  assert.deepEqual(requests, [undefined, '5', '9']);
 });
 
 test('backoff grows to a maximum, has jitter, respects Retry-After, and resets after a success', async () => {
@@ -210,20 +210,20 @@ test('drops a watch that exceeds its duration', async () => {
 
 test('drops a watch without bookmarks and finds missed changes with a new list', async () => {
   const clock = new ManualClock();
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const items = ['a'];
   const bookmark = (annotations = {}): string =>
     JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } });
   const transport: Transport = {
     request: () => assert.fail('no list was expected'),
     async *stream({ query, signal }) {
-      asked.push([query?.['resourceVersion'], query?.['sendInitialEvents']]);
+      requests.push([query?.['resourceVersion'], query?.['sendInitialEvents']]);
       for (const name of items) {
         const metadata = { name, namespace: 'default', uid: name, resourceVersion: '5' };
         yield JSON.stringify({ type: 'ADDED', object: { metadata } });
       }
       yield bookmark({ 'k8s.io/initial-events-end': 'true' });
-      if (asked.length === 1) yield bookmark();
+      if (requests.length === 1) yield bookmark();
       // From here on the connection is dead but not closed.
       await new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
     },
@@ -234,11 +234,11 @@ test('drops a watch without bookmarks and finds missed changes with a new list',
   await settled();
   items.push('b');
   await clock.advance(179_000);
-  assert.equal(asked.length, 1);
+  assert.equal(requests.length, 1);
   await clock.advance(1000);
   await clock.advance(400);
   assert.deepEqual(started.errors.map(String), ['Error: the watch received no bookmarks, listing again']);
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     [undefined, true],
     [undefined, true],
   ]);

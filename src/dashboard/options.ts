@@ -4,7 +4,7 @@ import type { DnsOptions } from '../dns/inspect.ts';
 import type { ControllerOptions, MemberEntry } from '../multicluster/inspect.ts';
 import type { ProxyOptions } from '../proxy/inspect.ts';
 
-/** A cluster that the dashboard shows, and how its parts are configured: they are not asked, but computed. */
+/** A cluster that the dashboard shows, and how its parts are configured: their answers are computed, not requested. */
 export interface ClusterSource {
   readonly name: string;
   /** URL of the API server, for people. */

@@ -29,7 +29,7 @@ export function serverMetrics(registry: Registry, server: Pick<RunningDns, 'stat
   );
   const total = (name: string, help: string, of: SingleCounter): void =>
     counter(name, help, ({ totals }) => [[{}, totals[of]]]);
-  total('coredns_dns_do_requests_total', 'Queries that asked for DNSSEC.', 'dnssecOk');
+  total('coredns_dns_do_requests_total', 'Queries with the DO bit.', 'dnssecOk');
   total('coredns_shed_dropped_total', 'Queries dropped because too many were in progress.', 'shed');
   total(
     'fairlead_dns_limited_total',

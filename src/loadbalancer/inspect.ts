@@ -33,7 +33,7 @@ export interface Row {
   readonly provider: string;
   readonly kind: string;
   /** The annotations and the class of the Service request this kind, or it is the default. */
-  readonly isAskedFor: boolean;
+  readonly isRequested: boolean;
   readonly askedBy: string;
   /** Every port is served. */
   readonly works: boolean;
@@ -69,7 +69,7 @@ export function rowFor(
   return {
     provider: cloud.name,
     kind: product.name,
-    isAskedFor: cloud.choose(service, era) === product.name,
+    isRequested: cloud.choose(service, era) === product.name,
     askedBy: product.askedBy,
     works: problem === undefined,
     worksInPart: made.shortfall !== undefined,

@@ -39,11 +39,14 @@ export async function ask(
   questions: readonly Question[],
   options: readonly string[] = [],
 ): Promise<readonly Reply[]> {
-  const patience = client === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+time=5'];
-  const asked = questions.flatMap(({ name, type = 'A' }) => [...options, name, type]);
+  const retryFlags = client === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+time=5'];
+  const queryArguments = questions.flatMap(({ name, type = 'A' }) => [...options, name, type]);
   const server = [`@${address}`, '-p', String(port)];
   // Kdig applies options before the first name to all queries; so does dig, except for options of a query.
-  const args = client === 'dig' ? [...server, ...patience, ...asked] : [...server, ...patience, ...options, ...asked];
+  const args =
+    client === 'dig'
+      ? [...server, ...retryFlags, ...queryArguments]
+      : [...server, ...retryFlags, ...options, ...queryArguments];
   const { out, err, code } = await run(client, args);
   const replies = out.split(/^;; ->>HEADER<<- /m).slice(1);
   assert.equal(replies.length, questions.length, `${client} ${args.join(' ')} ended with ${code}: ${out}${err}`);

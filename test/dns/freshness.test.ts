@@ -33,9 +33,9 @@ for (const [name, start] of Object.entries(stands)) {
     { skip },
     async () => {
       await using stand = await start();
-      const asked = async (): Promise<readonly string[]> => gist(await dig(stand.dns, `fresh.default.${svc}`));
-      const answers = (want: string) => async (): Promise<boolean> => (await asked())[0] === want;
-      assert.deepEqual(await asked(), ['NXDOMAIN']);
+      const answer = async (): Promise<readonly string[]> => gist(await dig(stand.dns, `fresh.default.${svc}`));
+      const answers = (want: string) => async (): Promise<boolean> => (await answer())[0] === want;
+      assert.deepEqual(await answer(), ['NXDOMAIN']);
       const create = ['create', 'service', 'clusterip', 'fresh', '--tcp=80'];
       await stand.kubectl([...create, '--clusterip=10.96.3.1']);
       const created = await timeUntil('it is there', answers('A 10.96.3.1'));

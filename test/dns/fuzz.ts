@@ -16,7 +16,7 @@ import { applyFile, startAlone } from './stands.ts';
 const batch = 256;
 /** The control query, which must always be answered. */
 const alive = encode({ type: 'query', id: 0xffff, questions: [{ name: 'web.shop.svc.cluster.local', type: 'A' }] });
-const patienceMs = 10_000;
+const deadlineMs = 10_000;
 
 export interface FuzzOptions {
   readonly packets: number;
@@ -68,10 +68,10 @@ export async function fuzzUdp({ address, port }: Place, { packets, seed, onBatch
       last = sent;
       sent = Array.from({ length: batch }, (_, id) => numbered(mutated(chance), id));
       for (const message of sent) socket.send(message);
-      const end = performance.now() + patienceMs;
+      const end = performance.now() + deadlineMs;
       await new Promise<void>((resolve, reject) => {
         const again = setInterval(() => {
-          if (performance.now() > end) reject(new Error(`no answer for ${patienceMs} ms after ${done} (seed ${seed})`));
+          if (performance.now() > end) reject(new Error(`no answer for ${deadlineMs} ms after ${done} (seed ${seed})`));
           else socket.send(alive);
         }, 200);
         isAlive = () => {
@@ -129,14 +129,14 @@ class Connection {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => this.#read(Buffer.concat([this.#rest, chunk])));
-    socket.on('error', () => undefined); // closed, which is told
+    socket.on('error', () => undefined); // closed, which the caller reports
     socket.on('close', () => this.#isAlive(false));
   }
 
   /** Opens a connection that answers; rejects after a timeout. */
   static async open({ address, port }: Place): Promise<Connection> {
     const socket = connect({ host: address, port, noDelay: true });
-    await once(socket, 'connect', { signal: AbortSignal.timeout(patienceMs) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(deadlineMs) });
     const connection = new Connection(socket);
     assert.ok(await connection.send(Buffer.alloc(0), false), 'a new connection is answered');
     return connection;
@@ -147,8 +147,8 @@ class Connection {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#isAlive = resolve;
     const late = (): void =>
-      lost ? resolve(false) : reject(new Error(`no answer over TCP for ${patienceMs} ms: ${this.replies} replies`));
-    const timer = setTimeout(late, lost ? 50 : patienceMs);
+      lost ? resolve(false) : reject(new Error(`no answer over TCP for ${deadlineMs} ms: ${this.replies} replies`));
+    const timer = setTimeout(late, lost ? 50 : deadlineMs);
     const frame = Buffer.alloc(2);
     frame.writeUInt16BE(alive.length);
     if (this.#socket.destroyed) resolve(false);

@@ -45,9 +45,9 @@ export function start(file: string, args: readonly string[], options: CommandOpt
   const printed = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (printed.err += text));
-  const said = (): string => `${file} ${args.join(' ')}\n${printed.out}${printed.err}`;
+  const output = (): string => `${file} ${args.join(' ')}\n${printed.out}${printed.err}`;
   const ended = once(child, 'close').then(([code, signal]: unknown[]) => {
-    if (typeof code !== 'number') throw new Error(`ended by ${String(signal)}: ${said()}`);
+    if (typeof code !== 'number') throw new Error(`ended by ${String(signal)}: ${output()}`);
     return { ...printed, code };
   });
   ended.catch(() => undefined); // killed by the test, or awaited elsewhere
@@ -59,7 +59,7 @@ export function start(file: string, args: readonly string[], options: CommandOpt
     },
     async prints(pattern) {
       for (const end = performance.now() + deadlineMs; !pattern.test(printed.out);) {
-        if (child.exitCode !== null || performance.now() > end) throw new Error(`no ${String(pattern)}: ${said()}`);
+        if (child.exitCode !== null || performance.now() > end) throw new Error(`no ${String(pattern)}: ${output()}`);
         await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
       }
     },

@@ -78,7 +78,7 @@ export class FairleadProcess implements AsyncDisposable {
   async prints(pattern: RegExp): Promise<void> {
     const late = AbortSignal.timeout(printsWithinMs);
     while (!pattern.test(this.#out)) {
-      if (this.hasEnded || late.aborted) throw new Error(`no ${String(pattern)}: ${this.#said()}`);
+      if (this.hasEnded || late.aborted) throw new Error(`no ${String(pattern)}: ${this.#output()}`);
       const signal = { signal: late };
       await Promise.race([once(this.#child.stdout, 'data', signal), once(this.#child, 'close', signal)]).catch(
         () => undefined, // the deadline, checked above
@@ -93,7 +93,7 @@ export class FairleadProcess implements AsyncDisposable {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopWithinMs);
     const code = await this.#exited;
     clearTimeout(timer);
-    if (signal === 'SIGTERM' && code !== 0) throw new Error(`it ended with ${code}: ${this.#said()}`);
+    if (signal === 'SIGTERM' && code !== 0) throw new Error(`it ended with ${code}: ${this.#output()}`);
   }
 
   /** Resolves with the exit code when the command exits by itself. */
@@ -113,7 +113,7 @@ export class FairleadProcess implements AsyncDisposable {
     await this.stop('SIGKILL');
   }
 
-  #said(): string {
+  #output(): string {
     return `${this.#command}\n${this.#out}${this.#err}`;
   }
 }

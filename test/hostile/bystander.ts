@@ -26,7 +26,7 @@ interface Start {
 
 const pauseMs = 5;
 /** The limit of a measured duration: beyond it the server counts as not answering. */
-const patienceMs = 60_000;
+const deadlineMs = 60_000;
 
 /** A client that measures its own requests continuously; `period` returns those since the last call. */
 export class Bystander implements AsyncDisposable {
@@ -62,7 +62,7 @@ async function measure({ target, namespace }: Start, record: (ms: number, proble
     const next = requests[turn % requests.length];
     if (next === undefined) continue;
     const started = performance.now();
-    const { status, text } = await server.send(next(turn), AbortSignal.timeout(patienceMs));
+    const { status, text } = await server.send(next(turn), AbortSignal.timeout(deadlineMs));
     const isAnswered = status === 200 || status === 429;
     record(performance.now() - started, isAnswered ? '' : `${status} ${text.slice(0, 200)}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

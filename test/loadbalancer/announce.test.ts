@@ -60,7 +60,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     await part.ready();
   };
   const isOnNode = (): boolean => network.node.run('ip', 'address', 'show', 'dev', 'leaf0').includes(` ${address}/32 `);
-  const asked = async (): Promise<string> => (await network.client.dial(address, 8000, { timeoutMs: 700 }))[0] ?? '';
+  const call = async (): Promise<string> => (await network.client.dial(address, 8000, { timeoutMs: 700 }))[0] ?? '';
 
   test('a neighbor reaches the Service and updates its ARP cache', async () => {
     const neighbour = ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'stale'];
@@ -70,7 +70,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
       const known = network.client.run('ip', 'neigh', 'show', address);
       return known !== '' && !known.includes('02:00:00:00:00:99');
     });
-    await until('the Service answers', async () => (await asked()).startsWith('podA'));
+    await until('the Service answers', async () => (await call()).startsWith('podA'));
     assert.equal(k('get', 'service', 'web', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}'), address);
   });
 
@@ -83,7 +83,7 @@ describe('addresses on an interface', { skip: unless(whyNoNamespaces()) }, () =>
     assert.equal(isOnNode(), true);
     await until('the address is removed', () => !isOnNode());
     await start();
-    await until('the Service answers', async () => (await asked()).startsWith('podA'));
+    await until('the Service answers', async () => (await call()).startsWith('podA'));
   });
 
   test('removes the address with its Service', async () => {

@@ -148,11 +148,11 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
     await create({ ...service, metadata: { ...service.metadata, annotations } }, 'checked', '127.192.30.5');
     await createPod('checked', '127.192.30.6', 'checked-2');
     const at = await address('checked');
-    const heard = async (): Promise<string> =>
+    const backends = async (): Promise<string> =>
       [...new Set(await Promise.all(Array.from({ length: 20 }, () => answers(at, 5066))))].toSorted().join(', ');
-    await until('both backends serve', async () => /one.*two/.test(await heard()));
+    await until('both backends serve', async () => /one.*two/.test(await backends()));
     await dies[Symbol.asyncDispose]();
-    await until('one backend serves', async () => (await heard()) === 'two two');
+    await until('one backend serves', async () => (await backends()) === 'two two');
     const unhealthy = '.metadata.annotations.loadbalancer\\.fairlead\\.dev/unhealthy-endpoints';
     const dead = '127.192.30.5:5070/TCP,127.192.30.5:5070/UDP';
     await until(
@@ -160,7 +160,7 @@ describe('load balancers of fairlead up', { skip: unlessInstalled('dig', 'kubect
       async () => (await field('checked', unhealthy)) === dead,
     );
     stack.use(await backend('127.192.30.5', 'one'));
-    await until('both backends serve again', async () => /one.*two/.test(await heard()));
+    await until('both backends serve again', async () => /one.*two/.test(await backends()));
   });
 
   test('LB-23 with the gate off, existing mixed Services can be edited and deleted, on the same data directory', async () => {

@@ -103,7 +103,7 @@ describe('addresses', () => {
     let change: (entries: readonly MemberEntry[]) => void = () => undefined;
     const vips = new Vips(['241.0.0.1/32']);
     const entries = clusters.map((each, index) => ({ ...entryOf(each, index), vips }));
-    const members = (tell: typeof change): void => (change = tell)(entries);
+    const members = (update: typeof change): void => (change = update)(entries);
     const { part } = join(clusters, stack, { members });
     await part.ready;
     const names = ['a', 'b', 'c'];
@@ -186,7 +186,7 @@ describe('endpoints with addresses of other members', () => {
     assert.ok(east && west && north);
     let change: (entries: readonly MemberEntry[]) => void = () => undefined;
     const entries = [entryOf(east, 0), entryOf(west, 1)];
-    join([east, west], stack, { members: (tell) => (change = tell)(entries) });
+    join([east, west], stack, { members: (update) => (change = update)(entries) });
     await east.service('web', ['10.1.0.1', '10.2.0.1']);
     await east.export('web');
     await until('all endpoints are imported', async () => (await arriving(west)).join() === '10.1.0.1,10.2.0.1');

@@ -47,14 +47,14 @@ export class Caller implements AsyncDisposable {
 /** One request over a new connection. */
 function answerOf(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const asked = request(url, { agent: false, timeout: callMs }, (response) => {
+    const outgoing = request(url, { agent: false, timeout: callMs }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => resolve(text.trim()));
       response.on('error', () => resolve(undefined));
     });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(undefined));
-    asked.end();
+    outgoing.on('timeout', () => outgoing.destroy());
+    outgoing.on('error', () => resolve(undefined));
+    outgoing.end();
   });
 }

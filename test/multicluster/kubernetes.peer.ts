@@ -132,7 +132,7 @@ describe('a set of Kubernetes and Fairlead', { skip }, () => {
       for (const input of manifests) {
         const { err } = await eventually(
           () => run(kubectl, args, { input }),
-          ({ err: told }) => /plan: imported/.test(told),
+          ({ err: text }) => /plan: imported/.test(text),
         );
         assert.match(err, /^Warning: plan: imported with an address: 80 80\/TCP from (kubernetes|fairlead)$/m);
         assert.match(err, /^Warning: plan: in fairlead: 241\.\d+\.\d+\.\d+, slices: 0, objects: 2 created$/m);

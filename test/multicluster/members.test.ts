@@ -83,9 +83,9 @@ describe('members', () => {
     let change: (region: string) => void = () => undefined;
     const vips = [new Vips(['241.0.0.0/24']), new Vips(['241.1.0.0/24'])];
     const { part } = join([east, west], stack, {
-      members(tell) {
+      members(update) {
         change = (region) =>
-          tell(
+          update(
             [east, west].map((each, index) => ({
               ...entryOf(each, index),
               vips: vips[index],

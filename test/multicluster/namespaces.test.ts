@@ -153,9 +153,9 @@ test('a withdrawn service is deleted in a cluster whose connection was replaced 
   const entries = clusters.map(entryOf);
   let change: (entries: readonly MemberEntry[]) => void = () => undefined;
   join(clusters, stack, {
-    members: (tell) => {
-      change = tell;
-      tell(entries);
+    members: (update) => {
+      change = update;
+      update(entries);
     },
   });
   await east.service('web', ['10.1.0.1']);

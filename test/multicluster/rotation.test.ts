@@ -104,8 +104,8 @@ describe('credentials are replaced without a restart', () => {
     await copyFile(old, used);
     using client = new Client(await open(used));
     const informer = new Informer(client, configMapKind, { namespace: 'shop' });
-    const told: string[] = [];
-    informer.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
+    const added: string[] = [];
+    informer.subscribe({ added: ({ metadata }) => added.push(metadata.name ?? '') });
     const stop = new AbortController();
     const running = informer.run(stop.signal);
     await using end = new AsyncDisposableStack();
@@ -129,8 +129,8 @@ describe('credentials are replaced without a restart', () => {
     );
     await rename(at('next.kubeconfig'), used);
     await client.create(configMapKind, { metadata: news });
-    await until('the watch delivers a new event', async () => told.includes('news'));
-    assert.equal(new Set(told).size, told.length, 'nothing is told twice');
+    await until('the watch delivers a new event', async () => added.includes('news'));
+    assert.equal(new Set(added).size, added.length, 'nothing is delivered twice');
   });
 
   test('the authority of a server is replaced', async () => {

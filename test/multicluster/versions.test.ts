@@ -65,7 +65,7 @@ test('uses another version once the cluster serves it', async () => {
   assert.ok(east);
   lacks(east, beta);
   const clock = new ManualClock();
-  const told: string[] = [];
+  const added: string[] = [];
   const nothing = (): void => undefined;
   const endpoints = new SharedEndpoints();
   const caches = new MemberCaches({
@@ -76,7 +76,7 @@ test('uses another version once the cluster serves it', async () => {
     log: { debug: nothing, warn: nothing },
     onChange: nothing,
   });
-  caches.serviceExports.subscribe({ added: ({ metadata }) => told.push(metadata.name ?? '') });
+  caches.serviceExports.subscribe({ added: ({ metadata }) => added.push(metadata.name ?? '') });
   const stop = new AbortController();
   const running = caches.run(stop.signal);
   stack.defer(async () => {
@@ -84,7 +84,7 @@ test('uses another version once the cluster serves it', async () => {
     await running;
   });
   await east.export('web');
-  await until('the cluster is read', () => caches.isSynced && told.length === 1);
+  await until('the cluster is read', () => caches.isSynced && added.length === 1);
   assert.equal(caches.clustersetKinds.version, 'v1alpha1');
   lacks(east, alpha);
   east.breakConnections();
@@ -93,8 +93,8 @@ test('uses another version once the cluster serves it', async () => {
     return caches.clustersetKinds.version === 'v1beta1';
   });
   await east.export('cart');
-  await until('the new export is read', () => told.length === 2);
-  assert.deepEqual(told, ['web', 'cart'], 'nothing is told twice');
+  await until('the new export is read', () => added.length === 2);
+  assert.deepEqual(added, ['web', 'cart'], 'nothing is delivered twice');
   lacks(east, alpha, beta);
   await clock.advance(30_000);
   assert.equal(caches.serviceExports.list().length, 2, 'definitions that are gone say nothing of exports');

@@ -34,7 +34,7 @@ describe('the webhook of a set', () => {
     const first = new AsyncDisposableStack();
     join(clusters, first, { webhook });
     await until(
-      'it is told',
+      'it is reported',
       async () => (await registered(east)) !== undefined && (await registered(west)) !== undefined,
     );
     const url = await registered(west);

@@ -86,9 +86,9 @@ test('MCS-23 a cluster that does not import a service within a second is named',
   west.fault = ({ method }) => (method === 'POST' ? end : undefined);
   await east.service('web', ['10.1.0.1']);
   await east.export('web');
-  const said = await until('the condition names the cluster', () => exportedIn(east));
-  assert.equal(said.status, 'False');
-  assert.match(said.message ?? '', /west/);
+  const condition = await until('the condition names the cluster', () => exportedIn(east));
+  assert.equal(condition.status, 'False');
+  assert.match(condition.message ?? '', /west/);
   resolve();
   await until('the export succeeded', async () => (await exportedIn(east))?.status === 'True');
 });

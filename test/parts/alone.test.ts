@@ -92,7 +92,7 @@ describe('fairlead controllers', () => {
     await createService(client, 'again');
     await until('a slice', async () => (await slicesOf('again')) === 1);
     const warnings = part.err.split('\n').filter((line) => line.includes('"level":40'));
-    assert.ok(warnings.length < 5, `it is told once, not by every watch: ${part.err}`);
+    assert.ok(warnings.length < 5, `it is logged once, not by every watch: ${part.err}`);
     assert.match((await askHealth(part, '/metrics')).text, /^fairlead_part_restarts\{part="controllers"\} 0$/m);
     await part.stop('SIGTERM');
   });

@@ -51,10 +51,10 @@ async function served(): Promise<{ readonly client: Client } & AsyncDisposable> 
 
 /** Answers its first `count` requests, and hangs afterwards. */
 function answersFirst(count: number, body: unknown): Client {
-  let asked = 0;
+  let requests = 0;
   return new Client({
     request: ({ signal }) =>
-      asked++ < count
+      requests++ < count
         ? Promise.resolve({ status: 200, headers: {}, body: JSON.stringify(body) })
         : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
     stream: () => assert.fail('no stream was expected'),
@@ -81,7 +81,7 @@ const observers: Readonly<Record<string, (clock: ManualClock) => Promise<Observe
     };
     return running(180_000, () => isOver, startWatchdog({ clock, timeoutMs: 180_000, lastActivityAt: () => 0 }, act));
   },
-  async 'how long an informer has heard nothing, by which DNS calls its answers old'(clock) {
+  async 'how long an informer has received nothing, after which DNS considers its answers stale'(clock) {
     const server = await served();
     const informer = new Informer(server.client, namespaceKind, { clock });
     const stop = new AbortController();
@@ -100,7 +100,7 @@ const observers: Readonly<Record<string, (clock: ManualClock) => Promise<Observe
   async 'a request without an answer'(clock) {
     let isOver = false;
     const stop = new AbortController();
-    const asked = withDeadline(
+    const call = withDeadline(
       { signal: stop.signal, ms: 15_000, clock },
       (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('over')))),
     ).catch(() => (isOver = true));
@@ -109,7 +109,7 @@ const observers: Readonly<Record<string, (clock: ManualClock) => Promise<Observe
       () => isOver,
       async () => {
         stop.abort();
-        await asked;
+        await call;
       },
     );
   },

@@ -55,12 +55,12 @@ async function tryRoutes({ within }: NobodysNetwork, { process: { err }, kubecon
 /** Runs the commands under each title in a shell until their output matches. */
 async function tryAll(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
   const blocks = out.split('    # ').slice(1);
-  const told = blocks.map((block) => block.trim().split(/\n +/));
+  const printed = blocks.map((block) => block.trim().split(/\n +/));
   assert.deepEqual(
-    told.map(([title]) => title),
+    printed.map(([title]) => title),
     Object.keys(stories),
   );
-  for (const [title = '', ...commands] of told) {
+  for (const [title = '', ...commands] of printed) {
     assert.equal(commands.length, stories[title]?.length, title);
     for (const [index, command] of commands.entries()) {
       await until(`${title}: ${command}`, async () => {

@@ -33,7 +33,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     const { cluster, backend, table, route } = routed;
     const clients: readonly Namespace[] = [cluster.client, cluster.podA];
     await route(service(), slices(['podA', 'podB', 'far']));
-    for (const client of clients) await client.tell({ do: 'load', address: vip, port: 80, parallel: 16 });
+    for (const client of clients) await client.execute({ do: 'load', address: vip, port: 80, parallel: 16 });
     const started = performance.now();
     let rounds = 0;
     for (; rounds < 10 || performance.now() - started < 2000; rounds++) {
@@ -46,7 +46,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
     const seconds = (performance.now() - started) / 1000;
     let total = 0;
     for (const client of clients) {
-      const [counts = ''] = await client.tell({ do: 'stop' });
+      const [counts = ''] = await client.execute({ do: 'stop' });
       const [good = 0, bad = 0] = counts.split(' ').map(Number);
       assert.equal(bad, 0);
       total += good;

@@ -50,7 +50,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       const { cluster, route } = routed;
       await route(service({ ports: [{ port: 3868, protocol: 'SCTP' }] }), slices(['podA'], { protocol: 'SCTP' }));
       const fromPort = 40_000;
-      await cluster.client.tell({ do: 'associate', address: vip, port: 3868, fromPort });
+      await cluster.client.execute({ do: 'associate', address: vip, port: 3868, fromPort });
       const flows = cluster.node.run('conntrack', '-L', '-p', 'sctp', '-f', family.toLowerCase());
       const [flow = ''] = flows.split('\n').filter((line) => line.includes(`dst=${vip} sport=${fromPort}`));
       assert.match(flow, new RegExp(` dport=3868 .*src=${pods.podA[family]} .*sport=8080 `), flows);
@@ -62,20 +62,20 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
         service({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds } } });
       const sticky = stickyFor(3600);
       const all: readonly PodName[] = ['podA', 'podB', 'far'];
-      const asked = async (count: number): Promise<readonly string[]> =>
+      const endpointsOf = async (count: number): Promise<readonly string[]> =>
         names(await cluster.client.dial(vip, 80, { count }));
       await route(sticky, slices(all));
-      const [first = ''] = await asked(1);
-      assert.deepEqual(await asked(30), [first]);
+      const [first = ''] = await endpointsOf(1);
+      assert.deepEqual(await endpointsOf(30), [first]);
       // Another endpoint is removed and added: nothing changes for this client.
       const others = all.filter((name) => name !== first);
       await route(sticky, slices(all.filter((name) => name !== others[0])));
-      assert.deepEqual(await asked(10), [first]);
+      assert.deepEqual(await endpointsOf(10), [first]);
       await backend.replace(table);
-      assert.deepEqual(await asked(10), [first], 'after everything is loaded again');
+      assert.deepEqual(await endpointsOf(10), [first], 'after everything is loaded again');
       // Its own endpoint is removed.
       await route(sticky, slices(others));
-      const second = await asked(20);
+      const second = await endpointsOf(20);
       assert.equal(second.length, 1);
       assert.notEqual(second[0], first);
       // Connections are distributed once the timeout has passed each time: the same endpoint every time by chance is one in a million.
@@ -83,7 +83,7 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       const seen = new Set(second);
       for (let round = 0; round < 20 && seen.size < 2; round++) {
         await new Promise((resolve) => setTimeout(resolve, 1100));
-        for (const name of await asked(1)) seen.add(name);
+        for (const name of await endpointsOf(1)) seen.add(name);
       }
       assert.equal(seen.size, 2);
     });
@@ -92,24 +92,24 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       const { cluster, backend, table, route } = routed;
       const dns = service({ ports: [{ port: 53, protocol: 'UDP' }] });
       const serve = (...of: readonly PodName[]): Promise<void> => route(dns, slices(of, { protocol: 'UDP' }));
-      const asked = async (patience = {}): Promise<string> =>
-        (await cluster.client.send(`keeps ${family}`, vip, 53, patience)).split(' ')[0] ?? '';
+      const reply = async (options = {}): Promise<string> =>
+        (await cluster.client.send(`keeps ${family}`, vip, 53, options)).split(' ')[0] ?? '';
       await serve('podA');
-      assert.equal(await asked(), 'podA');
+      assert.equal(await reply(), 'podA');
       await backend.replace(table);
       await serve('podA', 'podB', 'far');
-      assert.equal(await asked(), 'podA', 'it stays while its endpoint does');
+      assert.equal(await reply(), 'podA', 'it stays while its endpoint does');
       await using again = await openBackend(cluster);
       await again.replace(table);
-      assert.equal(await asked(), 'podA', 'the proxy was started again');
+      assert.equal(await reply(), 'podA', 'the proxy was started again');
       await serve('podB');
-      assert.equal(await asked(), 'podB');
+      assert.equal(await reply(), 'podB');
       await serve();
-      assert.equal(await asked(), 'refused', 'scaled to nothing');
+      assert.equal(await reply(), 'refused', 'scaled to nothing');
       await serve('far');
-      assert.equal(await asked(), 'far');
+      assert.equal(await reply(), 'far');
       await route(undefined);
-      assert.notEqual(await asked({ timeoutMs: 300 }), 'far', 'deleted');
+      assert.notEqual(await reply({ timeoutMs: 300 }), 'far', 'deleted');
       assert.deepEqual(backend.problems(), []);
     });
   }
@@ -133,8 +133,8 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
       ports: [{ port, protocol: 'TCP' }],
       endpoints: [{ addresses: [pods[name].IPv4], conditions: {}, zone: inZone }],
     });
-    await cluster.far.tell({ do: 'serve', name: 'west', port: 9090 });
-    await cluster.far.tell({ do: 'serve', name: 'north', port: 9091 });
+    await cluster.far.execute({ do: 'serve', name: 'west', port: 9090 });
+    await cluster.far.execute({ do: 'serve', name: 'north', port: 9091 });
     const use = async (keys: readonly string[], ...given: readonly EndpointSlice[]): Promise<readonly string[]> => {
       const source = { key: 'shop/web', imported: imported(keys), serviceImport: undefined };
       const here = { ...node, labels: { [zone]: 'a' } };

@@ -133,16 +133,20 @@ describe('nftables', { skip: unless(whyNoNamespaces()) }, () => {
             },
           ]);
         const both = slicesOnBoth('podA', 'podB');
-        const send = (to: string, port: number, patience = {}): Promise<string> =>
-          cluster.client.send(`gate ${Math.random()}`, to, port, patience);
+        const send = (to: string, port: number, options = {}): Promise<string> =>
+          cluster.client.send(`gate ${Math.random()}`, to, port, options);
         await route(gated('MixedProtocolNotSupported'), both);
-        const before = await cluster.podA.heard();
+        const before = await cluster.podA.received();
         assert.equal(await send(balancer, 80, quick), 'silence');
-        assert.equal(await cluster.podA.heard(), before, 'nothing arrived');
+        assert.equal(await cluster.podA.received(), before, 'nothing arrived');
         assert.deepEqual(names(await cluster.client.dial(balancer, 80)), ['podB'], 'the other port is open');
         assert.deepEqual(names([await send(vip, 80), await send(nodeAddress, 30080)]), ['podA']);
         await route(gated('MixedProtocolNotSupported'), both, { lbPortGate: 'ignore' });
-        assert.deepEqual(names([await send(balancer, 80)]), ['podA'], 'as kube-proxy does, where that is asked for');
+        assert.deepEqual(
+          names([await send(balancer, 80)]),
+          ['podA'],
+          'as kube-proxy does, where the Service requests it',
+        );
         await route(gated(), both);
         assert.deepEqual(names([await send(balancer, 80)]), ['podA'], 'it was opened');
       });

@@ -107,10 +107,10 @@ describe('connections through fairlead up', { skip }, () => {
     await create('east', service('late', { clusterIP: '127.64.16.16', ports }), pod('late', '127.192.16.1'));
     const messages = ['get', 'events', '--field-selector', 'involvedObject.name=late,reason=NotServed,type=Warning'];
     await until('both Events are recorded', async () => {
-      const told = await k('east', [...messages, '-o', 'jsonpath={.items[*].message}']);
+      const printed = await k('east', [...messages, '-o', 'jsonpath={.items[*].message}']);
       return (
-        told.includes('127.64.16.16:8000/TCP: another program has that port: stop it') &&
-        told.includes('127.64.16.16:2905/SCTP: listeners carry TCP and UDP; use nftables')
+        printed.includes('127.64.16.16:8000/TCP: another program has that port: stop it') &&
+        printed.includes('127.64.16.16:2905/SCTP: listeners carry TCP and UDP; use nftables')
       );
     });
     holder.close();

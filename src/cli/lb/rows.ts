@@ -23,7 +23,7 @@ export function printRows(rows: readonly Row[]): readonly (readonly string[])[] 
     heading,
     ...rows.map((row) => [
       row.provider,
-      row.isAskedFor ? `${row.kind}*` : row.kind,
+      row.isRequested ? `${row.kind}*` : row.kind,
       row.works ? 'yes' : row.worksInPart ? 'in part' : 'no',
       ...(isCreated(row) ? costs(row) : ['-', '-', '-', '-']),
       row.note,

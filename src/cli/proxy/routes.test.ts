@@ -37,8 +37,8 @@ test('lists the addresses at which an endpoint is used, unless it is all of them
 });
 
 test('lists the PROXY protocol of routes, and annotations for it that are not honored', () => {
-  const shown = (asked: string): string => {
-    const given = service({}, { annotations: { 'proxy.fairlead.dev/proxy-protocol': asked } });
+  const shown = (annotation: string): string => {
+    const given = service({}, { annotations: { 'proxy.fairlead.dev/proxy-protocol': annotation } });
     const input = { service: given, slices: [slice([endpoint('10.1.0.1')])], node };
     const routes = routesOf(input);
     const problem = proxyProtocolProblem(given, routes);

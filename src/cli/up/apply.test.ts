@@ -12,8 +12,8 @@ const service = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}${more}}\n`;
 
 /** An API server that records its requests. */
-function recorder(status = 200, answer: object = {}): Transport & { readonly asked: string[] } {
-  const asked: string[] = [];
+function recorder(status = 200, answer: object = {}): Transport & { readonly requests: string[] } {
+  const requests: string[] = [];
   const resources = {
     '/api/v1': [
       { name: 'services', kind: 'Service', namespaced: true },
@@ -22,9 +22,9 @@ function recorder(status = 200, answer: object = {}): Transport & { readonly ask
     ],
   };
   return {
-    asked,
+    requests,
     async request(call) {
-      asked.push(`${call.method} ${urlOf(call)}`);
+      requests.push(`${call.method} ${urlOf(call)}`);
       if (call.method === 'PATCH') return { status, headers: {}, body: JSON.stringify(answer) };
       return call.path === '/api/v1'
         ? { status: 200, headers: {}, body: JSON.stringify({ resources: resources[call.path] }) }
@@ -43,7 +43,7 @@ test('namespaces are applied first, and each version is discovered once', async 
     'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}',
   ];
   await applyManifests(api, 'east', parseManifests(text.join('---\n'), 'shop.yaml'));
-  assert.deepEqual(api.asked, [
+  assert.deepEqual(api.requests, [
     'GET /api/v1',
     'PATCH /api/v1/namespaces/shop?fieldManager=fairlead&force=true',
     'PATCH /api/v1/namespaces/shop/services/web?fieldManager=fairlead&force=true',

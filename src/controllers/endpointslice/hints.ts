@@ -1,4 +1,4 @@
-// Hints tell proxies from which zones or nodes an endpoint should receive traffic.
+// Hints list the zones or nodes from which an endpoint should receive traffic.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Gates } from '../../api/gates.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';

@@ -22,7 +22,7 @@ export function balancerPlan(service: Service): BalancerPlan {
     rows: rows.map((row) => ({
       provider: row.provider,
       kind: row.kind,
-      isRequested: row.isAskedFor,
+      isRequested: row.isRequested,
       works: row.works ? 'yes' : row.worksInPart ? 'in part' : 'no',
       resources: row.resources.length,
       monthly: row.works || row.worksInPart ? row.bill.monthlyChange : undefined,

@@ -1,4 +1,4 @@
-// The rows of all clusters, and who is told of their changes.
+// The rows of all clusters, and subscriptions to their changes.
 import type { Logger } from 'pino';
 import type { Clock } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';

@@ -9,7 +9,7 @@ import { TokenViewer } from './token-viewer.ts';
 
 /** An API server that only reviews access. `rules` are `namespace/resource`; namespace '' allows all. */
 function reviewer(rules: ReadonlySet<string>) {
-  const asked: string[] = [];
+  const reviews: string[] = [];
   const state: { failure: Error | undefined; isRejecting: boolean } = { failure: undefined, isRejecting: false };
   const transport = {
     async request({ path, body }: ApiRequest) {
@@ -21,14 +21,14 @@ function reviewer(rules: ReadonlySet<string>) {
       };
       const { namespace = '', resource = '', verb } = review.spec.resourceAttributes;
       assert.equal(verb, 'list');
-      asked.push(`${namespace}/${resource}`);
+      reviews.push(`${namespace}/${resource}`);
       const allowed = rules.has(`/${resource}`) || rules.has(`${namespace}/${resource}`);
       return { status: 201, headers: {}, body: JSON.stringify({ ...review, status: { allowed } }) };
     },
     stream: () => assert.fail('no watch'),
     [Symbol.dispose]: () => undefined,
   };
-  return { asked, state, client: new Client(transport) };
+  return { reviews, state, client: new Client(transport) };
 }
 
 const kindsOf = (resource: Resource) => [{ group: '', plural: resource }];
@@ -49,19 +49,19 @@ test('nothing is visible before a review, then what the cluster allows in each n
   assert.equal(await viewer.review(), true);
   assert.deepEqual(viewer.rightsIn('east', 'shop'), { ...noRights, services: true, events: true });
   assert.deepEqual(viewer.rightsIn('east', 'other'), noRights);
-  assert.equal(viewer.hasUnknown, true, 'namespace other was asked for');
+  assert.equal(viewer.hasUnknown, true, 'namespace other was requested');
   assert.equal(await viewer.review(), false, 'nothing is allowed there');
   assert.equal(viewer.hasUnknown, false);
   assert.deepEqual([viewer.sees('east'), viewer.sees('west')], [true, false]);
 });
 
 test('who may list everything is reviewed once for all namespaces', async () => {
-  const { viewer, asked } = viewerOf(...Object.keys(allRights).map((resource) => `/${resource}`));
+  const { viewer, reviews } = viewerOf(...Object.keys(allRights).map((resource) => `/${resource}`));
   for (const namespace of ['a', 'b', 'c']) viewer.rightsIn('east', namespace);
   await viewer.review();
   assert.equal(viewer.rightsIn('east', 'd'), allRights);
   assert.deepEqual(
-    asked.toSorted(),
+    reviews.toSorted(),
     Object.keys(allRights)
       .map((resource) => `/${resource}`)
       .toSorted(),
@@ -69,23 +69,23 @@ test('who may list everything is reviewed once for all namespaces', async () => 
 });
 
 test('a decision is reused for 10 seconds; a right that ended is noticed after that', async () => {
-  const { viewer, asked, time, allowed } = viewerOf('shop/services');
+  const { viewer, reviews, time, allowed } = viewerOf('shop/services');
   viewer.rightsIn('east', 'shop');
   await viewer.review();
   allowed.clear();
   time.ms = 9_999;
-  asked.length = 0;
+  reviews.length = 0;
   assert.equal(await viewer.review(), false);
-  assert.deepEqual(asked, []);
+  assert.deepEqual(reviews, []);
   time.ms = 10_000;
   assert.equal(await viewer.review(), true);
   assert.deepEqual(viewer.rightsIn('east', 'shop'), noRights);
 });
 
 test('concurrent reviews are one, and ask about what rows are made of first', async () => {
-  const { viewer, asked } = viewerOf();
+  const { viewer, reviews } = viewerOf();
   await Promise.all([viewer.review(), viewer.review(), viewer.review()]);
-  assert.deepEqual(asked, ['/services', '/serviceimports']);
+  assert.deepEqual(reviews, ['/services', '/serviceimports']);
 });
 
 test('a cluster that does not answer keeps its last decisions for five minutes', async () => {

@@ -10,8 +10,8 @@ import { sampleZones } from './testing/sample.ts';
 const zones = sampleZones();
 
 function ask(name: string, type: string): Outcome {
-  const asked = { name: parseName(name) ?? assert.fail(name), type: typeNumber(type) ?? assert.fail(type) };
-  return answer(zones, asked);
+  const parsed = { name: parseName(name) ?? assert.fail(name), type: typeNumber(type) ?? assert.fail(type) };
+  return answer(zones, parsed);
 }
 
 const soa = 'cluster.local. 5 IN SOA ns.dns.cluster.local. hostmaster.cluster.local. 1700000000 7200 1800 86400 5';
@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
   { name: 'TXT at <ns>.svc.<zone>', question: `default.${svc} TXT`, ...nodata },
   { name: 'A at dns-version.<zone>', question: 'dns-version.cluster.local A', ...nodata },
   {
-    name: 'NS at the apex asked in mixed case',
+    name: 'NS at the apex queried in mixed case',
     question: 'CLUSTER.Local NS',
     answers: ['cluster.local. 5 IN NS ns.dns.cluster.local.'],
     additional: ['ns.dns.cluster.local. 5 IN A 10.96.0.10'],

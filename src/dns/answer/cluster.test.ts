@@ -151,7 +151,7 @@ function* recordsOf({ name, kind, ip, target, ports, hosts }: Sample): Iterable<
 const front = fc.constantFrom(
   '', 'h-0.', 'h-1.', '10-1-0-1.', '10-1-0-2.', '_tcp.', '_udp.', '_http._tcp.', '_sip._udp.', '_kerberos._tcp.', '_kerberos._udp.', '_kerberos-tcp._tcp.', '*.', 'x.y.',
 ); // prettier-ignore
-const asked = fc.oneof(
+const queryName = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
@@ -174,7 +174,7 @@ const asked = fc.oneof(
   },
 );
 const type = fc.constantFrom('A', 'AAAA', 'SRV', 'PTR', 'TXT', 'CNAME', 'NS', 'HTTPS');
-const question = fc.tuple(asked, type).map(([name, of]) => ({ name, type: of }));
+const question = fc.tuple(queryName, type).map(([name, of]) => ({ name, type: of }));
 
 test('SRV-6 SRV-7 NAME-7 EXT-1 every answer of a random cluster equals that of the catalogue', async () => {
   await fc.assert(

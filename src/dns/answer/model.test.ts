@@ -122,8 +122,8 @@ test('every reply can be decoded and equals the model', async () => {
 
 test('over UDP a reply equals the model, or is truncated with TC', async () => {
   await fc.assert(
-    fc.asyncProperty(cluster, anyQuestion, fc.option(fc.nat(2000), { nil: undefined }), async (all, asked, size) => {
-      const { name, type } = questionFor(all, asked);
+    fc.asyncProperty(cluster, anyQuestion, fc.option(fc.nat(2000), { nil: undefined }), async (all, given, size) => {
+      const { name, type } = questionFor(all, given);
       const path = slowPath({ zones: zonesOf(all) });
       const query = queryBytes(name, type, size === undefined ? {} : { size });
       const [bytes = new Uint8Array()] = await path(query, { ...client, protocol: 'udp' });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Health } from './choose.ts';
 import {
   answered,
-  asked,
+  withQuery,
   dueExploration,
   dueProbes,
   failed,
@@ -26,7 +26,7 @@ function history(script: string): Health {
   let now = 0;
   for (const word of script.split(' ').filter((each) => each !== '')) {
     const askedAt = now;
-    health = asked(health, now);
+    health = withQuery(health, now);
     now += 100;
     if (word === 'x') health = failed(health, askedAt, { now, random });
     else if (word === 'late') health = late(health);

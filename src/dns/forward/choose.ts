@@ -88,7 +88,7 @@ export function failed(health: Health, askedAt: number, { now, random }: { now: 
 const worse = (failureRate: number, weight: number): number => failureRate + (1 - failureRate) * weight;
 
 /** When a query is sent. */
-export function asked(health: Health, now: number): Health {
+export function withQuery(health: Health, now: number): Health {
   return { ...health, askedAt: now };
 }
 

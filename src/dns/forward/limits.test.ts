@@ -21,7 +21,7 @@ suite('limits', () => {
         rcodes.REFUSED,
         'nor from the cache',
       );
-      assert.equal(servers[0]?.asked('www.example.org').length, 1);
+      assert.equal(servers[0]?.queriesFor('www.example.org').length, 1);
     });
   });
 

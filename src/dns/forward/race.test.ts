@@ -91,59 +91,65 @@ suite('Race', () => {
     from?: string;
     problem?: RegExp;
     withinMs: number;
-    asked: readonly number[];
+    queried: readonly number[];
   }[] = [
-    { name: 'queries only a good upstream', given: [['8'], ['8']], from: 'a', withinMs: 10, asked: [1, 0] },
-    { name: 'hedges a slow upstream', given: [['400'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
-    { name: 'waits for the p95 of a dead upstream', given: [['-'], ['8']], from: 'b', withinMs: 30, asked: [1, 1] },
-    { name: 'waits for two dead upstreams', given: [['-'], ['-'], ['8']], from: 'c', withinMs: 70, asked: [1, 1, 1] },
+    { name: 'queries only a good upstream', given: [['8'], ['8']], from: 'a', withinMs: 10, queried: [1, 0] },
+    { name: 'hedges a slow upstream', given: [['400'], ['8']], from: 'b', withinMs: 30, queried: [1, 1] },
+    { name: 'waits for the p95 of a dead upstream', given: [['-'], ['8']], from: 'b', withinMs: 30, queried: [1, 1] },
+    { name: 'waits for two dead upstreams', given: [['-'], ['-'], ['8']], from: 'c', withinMs: 70, queried: [1, 1, 1] },
     {
       name: 'queries the next at once after SERVFAIL',
       given: [['5:2'], ['5']],
       from: 'b',
       withinMs: 15,
-      asked: [1, 1],
+      queried: [1, 1],
     },
-    { name: 'queries the next at once after REFUSED', given: [['5:5'], ['5']], from: 'b', withinMs: 15, asked: [1, 1] },
-    { name: 'accepts NXDOMAIN', given: [['5:3'], ['5']], from: 'a', withinMs: 10, asked: [1, 0] },
+    {
+      name: 'queries the next at once after REFUSED',
+      given: [['5:5'], ['5']],
+      from: 'b',
+      withinMs: 15,
+      queried: [1, 1],
+    },
+    { name: 'accepts NXDOMAIN', given: [['5:3'], ['5']], from: 'a', withinMs: 10, queried: [1, 0] },
     {
       name: 'queries the next at once after a network error',
       given: [['!1'], ['5']],
       from: 'b',
       withinMs: 15,
-      asked: [1, 1],
+      queried: [1, 1],
     },
-    { name: 'repeats a query to an only upstream', given: [['-', '8']], from: 'a', withinMs: 170, asked: [2] },
+    { name: 'repeats a query to an only upstream', given: [['-', '8']], from: 'a', withinMs: 170, queried: [2] },
     {
       name: 'repeats a query until an only upstream answers',
       given: [['-', '-', '-', '-', '8']],
       from: 'a',
       withinMs: 2500,
-      asked: [5],
+      queried: [5],
     },
     {
       name: 'returns SERVFAIL from all at once',
       given: [['5:2'], ['5:2']],
       problem: /SERVFAIL/,
       withinMs: 15,
-      asked: [1, 1],
+      queried: [1, 1],
     },
     {
       name: 'ends after two rounds of refused connections',
       given: [['!1']],
       problem: /unreachable/,
       withinMs: 170,
-      asked: [2],
+      queried: [2],
     },
     {
       name: 'ends before clients time out if all are dead',
       given: [['-'], ['-']],
       problem: /within 4 s/,
       withinMs: 4000,
-      asked: [4, 4],
+      queried: [4, 4],
     },
   ];
-  for (const { name, given, from, problem, withinMs, asked } of table) {
+  for (const { name, given, from, problem, withinMs, queried } of table) {
     test(name, async () => {
       const clock = new ManualClock();
       const contestants = given.map((script, index) => new Scripted('abc'[index] ?? '?', script, clock));
@@ -154,7 +160,7 @@ suite('Race', () => {
       assert.ok(ms <= withinMs, `${ms} ms is more than ${withinMs}`);
       assert.deepEqual(
         contestants.map(({ askedAt }) => askedAt.length),
-        asked,
+        queried,
       );
     });
   }

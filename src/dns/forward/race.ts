@@ -8,7 +8,7 @@ import { rcodeOf } from '../../dnswire/message.ts';
 import type { Health } from './choose.ts';
 import {
   answered,
-  asked,
+  withQuery,
   dueExploration,
   failed,
   hedgeAfterMs,
@@ -169,7 +169,7 @@ export class Race {
     const one: Attempt = { upstream, startedAt, abort: new AbortController(), hasTimedOut: false };
     this.#attempted.add(upstream);
     this.#attempts.add(one);
-    upstream.health = asked(upstream.health, startedAt);
+    upstream.health = withQuery(upstream.health, startedAt);
     const cancelTimeout = afterPendingReads(clock, attemptTimeoutMs, () => this.#onTimeout(one));
     void this.#run(one).finally(() => {
       cancelTimeout();

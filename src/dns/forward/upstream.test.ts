@@ -22,7 +22,7 @@ const query = (name = 'example.org', type: number = types.A): UpstreamQuery => (
 });
 
 /** Much longer than an answer on a busy machine. */
-const patienceMs = 30_000;
+const deadlineMs = 30_000;
 
 const addressesIn = (message: Message): readonly string[] => message.answers.map(({ data }) => data.join('.'));
 
@@ -40,16 +40,16 @@ async function withUpstream(
   await using server = await FakeUpstream.start(behaviour);
   const upstream = new Upstream(server.endpoint, options);
   try {
-    await run({ server, upstream, ask: (name) => upstream.ask(query(name), AbortSignal.timeout(patienceMs)) });
+    await run({ server, upstream, ask: (name) => upstream.ask(query(name), AbortSignal.timeout(deadlineMs)) });
   } finally {
     upstream.close();
   }
 }
 
 /** Advances the clock by seconds until an answer arrives. */
-async function askWhile<T>(clock: ManualClock, asked: Promise<T>): Promise<T> {
+async function askWhile<T>(clock: ManualClock, queries: Promise<T>): Promise<T> {
   let isOver = false;
-  const settled = asked.finally(() => (isOver = true));
+  const settled = queries.finally(() => (isOver = true));
   while (!isOver) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     await clock.advance(50);
@@ -196,7 +196,7 @@ suite('queries over UDP', () => {
     const upstream = new Upstream(closed.endpoint);
     await closed[Symbol.asyncDispose]();
     // Not ABORTED, which the signal causes.
-    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(patienceMs)), { code: 'NETWORK' });
+    await assert.rejects(upstream.ask(query(), AbortSignal.timeout(deadlineMs)), { code: 'NETWORK' });
   });
 
   test('reject if the address is unreachable', async () => {
@@ -215,11 +215,11 @@ suite('queries over UDP', () => {
   test('are bounded', async () => {
     await withUpstream(silent, { maxConcurrent: 3 }, async ({ upstream }) => {
       const abort = new AbortController();
-      const asked = [1, 2, 3].map((each) => upstream.ask(query(`n${each}.example.org`), abort.signal));
+      const queries = [1, 2, 3].map((each) => upstream.ask(query(`n${each}.example.org`), abort.signal));
       await assert.rejects(upstream.ask(query(), abort.signal), { code: 'BUSY' });
       abort.abort();
       assert.deepEqual(
-        (await Promise.allSettled(asked)).map(({ status }) => status),
+        (await Promise.allSettled(queries)).map(({ status }) => status),
         ['rejected', 'rejected', 'rejected'],
       );
     });
@@ -301,13 +301,13 @@ suite('queries over TCP', () => {
   test('bound connections and queries per connection', async () => {
     await withUpstream(silent, { forceTcp: true, maxConnections: 2 }, async ({ upstream }) => {
       const abort = new AbortController();
-      const asked = Array.from({ length: 128 }, (_, index) =>
+      const queries = Array.from({ length: 128 }, (_, index) =>
         upstream.ask(query(`n${index}.example.org`), abort.signal),
       );
       await assert.rejects(upstream.ask(query(), abort.signal), { code: 'BUSY' });
       assert.equal(upstream.openConnections, 2);
       abort.abort();
-      await Promise.allSettled(asked);
+      await Promise.allSettled(queries);
     });
   });
 

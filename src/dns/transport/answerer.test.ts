@@ -201,12 +201,12 @@ test('replies from random tables can be decoded and equal a model', () => {
   const below = fc.array(label, { minLength: 0, maxLength: 3 }).map((labels) => [...labels, apex].join('.'));
   const types = { A: 1, AAAA: 28, TXT: 16 } as const;
   const entry = fc.record({ name: below, count: fc.integer({ min: 0, max: 120 }) });
-  const asked = fc.record({
+  const queries = fc.record({
     name: below,
     type: fc.constantFrom(...(Object.keys(types) as (keyof typeof types)[])),
     size: fc.option(fc.integer({ min: 0, max: 5000 }), { nil: undefined }),
   });
-  const property = fc.property(fc.array(entry), fc.array(asked, { minLength: 20 }), (entries, questions) => {
+  const property = fc.property(fc.array(entry), fc.array(queries, { minLength: 20 }), (entries, questions) => {
     const table = new AnswerTable();
     table.putZone(zone(3));
     const model = new Map<string, number>([[apex, 0]]);

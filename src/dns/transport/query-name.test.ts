@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { encodeName } from '../../dnswire/name.ts';
 import { QueryName } from './query-name.ts';
 
-function asked(text: string): QueryName {
+function nameIn(text: string): QueryName {
   const wire = encodeName(text) ?? assert.fail(text);
   const name = new QueryName();
   assert.equal(name.read(wire, 0, wire.length), wire.length);
@@ -14,7 +14,7 @@ function asked(text: string): QueryName {
 }
 
 function hashOf(text: string, key0: number = 1, key1: number = 2): number {
-  const name = asked(text);
+  const name = nameIn(text);
   name.prepare(key0, key1);
   return name.hash(0);
 }
@@ -54,8 +54,8 @@ test('parses names of the maximum length', () => {
   const many = Array.from({ length: 127 }, () => 'a').join('.');
   const long = [63, 63, 63, 61].map((size) => 'x'.repeat(size)).join('.');
   for (const name of [many, long]) assert.notEqual(hashOf(name), hashOf(name.slice(2)));
-  assert.deepEqual([asked(many).labels, asked(many).length], [127, 255]);
-  assert.deepEqual([asked(long).labels, asked(long).length], [4, 255]);
+  assert.deepEqual([nameIn(many).labels, nameIn(many).length], [127, 255]);
+  assert.deepEqual([nameIn(long).labels, nameIn(long).length], [4, 255]);
 });
 
 const broken: readonly { readonly name: string; readonly bytes: readonly number[] }[] = [

@@ -102,18 +102,18 @@ for (const transport of transports) {
   }
 
   test(`${transport}: answers queries on the slow path before closing`, async () => {
-    const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
+    const { promise: queried, resolve: onQuery } = Promise.withResolvers<void>();
     const { promise: release, resolve: goOn } = Promise.withResolvers<void>();
     const slowPath: SlowPath = async (bytes, client) => {
       assert.equal(client.address, '127.0.0.1');
-      wasAsked();
+      onQuery();
       await release;
       return refuse(bytes, client);
     };
     await using server = await serve({ transport, slowPath });
     await using udp = new UdpClient('127.0.0.1');
     const reply = udp.ask(server.at, outside);
-    await asked;
+    await queried;
     const closed = server.close();
     goOn();
     assert.equal(rcode(await reply), 'REFUSED');
@@ -154,14 +154,14 @@ test('rejects an invalid or foreign address by name', async () => {
   await assert.rejects(serve({ listen: [{ address: '192.0.2.1', port: 0 }] }), /192\.0\.2\.1:0: no interface/);
 });
 
-for (const [wildcard, asked] of [
+for (const [wildcard, addresses] of [
   ['0.0.0.0', ['127.0.0.7', '127.0.0.8']],
   ['::', ['::1']],
 ] as const) {
   test(`on ${wildcard} replies from the address that the query was sent to`, async () => {
     await using server = await serve({ listen: [{ address: wildcard, port: 0 }] });
-    await using udp = new UdpClient(asked[0]);
-    for (const address of asked) {
+    await using udp = new UdpClient(addresses[0]);
+    for (const address of addresses) {
       for (const bytes of [web, outside]) {
         assert.ok(await udp.ask({ address, port: server.at.port }, bytes));
         if (server.transport === 'batch') assert.equal(udp.lastFrom, address);
@@ -200,9 +200,9 @@ test('never mixes old and new answers while the table changes', async () => {
   await using server = await serve({ table, workers: 2 });
   await using udp = new UdpClient('127.0.0.1');
   for (let turn = 0; turn < 60; turn++) {
-    const asked = Array.from({ length: 20 }, async (_, index) => udp.ask(server.at, web, { id: turn * 20 + index }));
+    const queries = Array.from({ length: 20 }, async (_, index) => udp.ask(server.at, web, { id: turn * 20 + index }));
     for (let change = 0; change < 100; change++) put(1 + ((turn * 31 + change * 7) % 25));
-    for (const reply of await Promise.all(asked)) {
+    for (const reply of await Promise.all(queries)) {
       const got = addresses(reply).map((address) => Number(String(address).split('.', 1)[0]));
       assert.ok(got.length > 0 && got.every((count) => count === got.length), String(got));
     }
@@ -276,14 +276,14 @@ test('drops a flood for a hanging slow path, and still returns prepared answers'
 test('truncates replies to a client above its rate', async () => {
   await using server = await serve({ limits: { responsesPerClient: { perSecond: 0.01, burst: 5 } } });
   await using udp = new UdpClient('127.0.0.1');
-  const asked = Array.from({ length: 45 }, async (_, id) => udp.ask(server.at, web, { id }));
+  const queries = Array.from({ length: 45 }, async (_, id) => udp.ask(server.at, web, { id }));
   // The other replies are dropped.
   const isOver = (): boolean => server.stats().totals.limited === 40 && replied === 25;
   let replied = 0;
-  for (const each of asked) void each.then((reply) => reply !== undefined && replied++);
+  for (const each of queries) void each.then((reply) => reply !== undefined && replied++);
   await until('all are answered, or not', isOver);
   udp.giveUp();
-  const replies = await Promise.all(asked);
+  const replies = await Promise.all(queries);
   const got = replies.filter((reply) => reply !== undefined).map((reply) => decode(reply));
   assert.equal(got.filter(({ flag_tc: isTruncated }) => !isTruncated).length, 5);
   assert.equal(got.filter(({ flag_tc: isTruncated }) => isTruncated).length, 20);

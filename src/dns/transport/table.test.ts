@@ -12,7 +12,7 @@ import { AnswerTable } from './table.ts';
 
 const wire = (name: string): Uint8Array => encodeName(name) ?? assert.fail(name);
 
-function asked(bytes: Uint8Array): QueryName {
+function nameIn(bytes: Uint8Array): QueryName {
   const name = new QueryName();
   assert.equal(name.read(bytes, 0, bytes.length), bytes.length);
   return name;
@@ -21,7 +21,7 @@ function asked(bytes: Uint8Array): QueryName {
 /** The number of addresses of a name in a table; undefined: no such name. */
 function addresses(reader: TableReader, name: string): number | undefined {
   const bytes = wire(name);
-  const block = reader.find(asked(bytes));
+  const block = reader.find(nameIn(bytes));
   if (block === 0) return undefined;
   assert.deepEqual(reader.bytes.slice(block + nameBytes, block + nameBytes + bytes.length), bytes);
   const answers = (reader.words[(block >> 2) + 2] ?? 0) & 0xff;
@@ -62,7 +62,7 @@ test('reuses a replaced block only after its readers have finished', () => {
   table.put(named('web.cluster.local', 1));
   reader.begin();
   const bytes = wire('web.cluster.local');
-  const block = reader.find(asked(bytes));
+  const block = reader.find(nameIn(bytes));
   const before = reader.bytes.slice(block, block + 64);
   const churn = (): void => {
     for (let turn = 0; turn < 2000; turn++) table.put(named('web.cluster.local', 1));

@@ -23,15 +23,15 @@ interface Listening extends AsyncDisposable {
   readonly at: ListenAddress;
   readonly listener: TcpListener;
   /** Tokens of slow-path queries in order, and a function to reply to them. */
-  readonly asked: number[];
+  readonly queries: number[];
   readonly reply: (token: number, messages: readonly Uint8Array[]) => void;
 }
 
 async function listen(limits: TcpLimits = {}): Promise<Listening> {
   const counters = new Counters(new SharedArrayBuffer(counterBytes));
-  const asked: number[] = [];
+  const queries: number[] = [];
   const slowPath = new SlowPathClient({
-    post: (packed) => asked.push(...Array.from(unpackQueries(packed), ({ token }) => token)),
+    post: (packed) => queries.push(...Array.from(unpackQueries(packed), ({ token }) => token)),
     maxOutstanding: 100,
     limiter: undefined,
     counters,
@@ -43,7 +43,7 @@ async function listen(limits: TcpLimits = {}): Promise<Listening> {
   return {
     at: { address, port: listener.port },
     listener,
-    asked,
+    queries,
     reply: (token, messages) => {
       for (const [index, message] of messages.entries()) {
         slowPath.replied(packReply({ token, message, isLast: index === messages.length - 1 }));
@@ -85,8 +85,8 @@ test('sends replies as they are ready, and several messages for a transfer', asy
   using client = new TcpClient(server.at);
   client.socket.write(Buffer.concat([framed(outside, 1), framed(outside, 2), framed(web, 3)]));
   assert.equal(idOf(await client.next()), 3);
-  await until('the queries arrive', () => server.asked.length === 2);
-  const [first = 0, second = 0] = server.asked;
+  await until('the queries arrive', () => server.queries.length === 2);
+  const [first = 0, second = 0] = server.queries;
   const reply = (id: number): Uint8Array => framed(outside, id).subarray(2);
   server.reply(second, [reply(2), reply(22)]);
   server.reply(first, [reply(1)]);
@@ -98,8 +98,8 @@ test('answers all queries after a half-close, then closes', async () => {
   using client = new TcpClient(server.at);
   client.socket.end(Buffer.concat([framed(web, 1), framed(outside, 2)]));
   assert.equal(idOf(await client.next()), 1);
-  await until('the queries arrive', () => server.asked.length === 1);
-  server.reply(server.asked[0] ?? 0, [framed(outside, 2).subarray(2)]);
+  await until('the queries arrive', () => server.queries.length === 1);
+  server.reply(server.queries[0] ?? 0, [framed(outside, 2).subarray(2)]);
   assert.equal(idOf(await client.next()), 2);
   assert.equal(await client.next(), undefined);
 });
@@ -141,10 +141,10 @@ test('stops reading beyond the limit of outstanding queries', async () => {
     client.socket.write(framed(outside, id));
     await delay(2);
   }
-  assert.ok(server.asked.length <= 8, `${server.asked.length} asked`);
+  assert.ok(server.queries.length <= 8, `${server.queries.length} queries`);
   for (let at = 0; at < 20; at++) {
-    await until('the queries arrive', () => server.asked.length > at);
-    server.reply(server.asked[at] ?? 0, [framed(outside, at).subarray(2)]);
+    await until('the queries arrive', () => server.queries.length > at);
+    server.reply(server.queries[at] ?? 0, [framed(outside, at).subarray(2)]);
     assert.equal(idOf(await client.next()), at);
   }
 });

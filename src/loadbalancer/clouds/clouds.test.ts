@@ -39,7 +39,7 @@ function result(one: Plan): string {
 const aws = 'service.beta.kubernetes.io/aws-load-balancer';
 const nlb = { annotations: { [`${aws}-type`]: 'nlb' } };
 const external = { annotations: { [`${aws}-type`]: 'external' } };
-const asked = { annotations: { [`${aws}-type`]: 'external', [tcpUdpListener]: 'true' } };
+const tcpUdp = { annotations: { [`${aws}-type`]: 'external', [tcpUdpListener]: 'true' } };
 const azureInternal = { 'service.beta.kubernetes.io/azure-load-balancer-internal': 'true' };
 const gceClass = { spec: { loadBalancerClass: 'networking.gke.io/l4-regional-external' } };
 const ociNlb = { annotations: { 'oci.oraclecloud.com/load-balancer-type': 'nlb' } };
@@ -66,9 +66,9 @@ const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: str
   ['LB-12', 'aws', 'today', '53/UDP', 'UDP:53', nlb],
   ['LB-12', 'aws', 'today', two, 'TCP:80 UDP:81', external],
   ['LB-12', 'aws', 'today', dns, 'refused SamePortOptInRequired', external],
-  ['LB-12', 'aws', 'today', dns, 'TCP_UDP:53', asked],
-  ['LB-12', 'aws', 'today', `${dns} 443/TCP`, 'TCP_UDP:53 TCP:443', asked],
-  ['LB-12', 'aws', 'today', '9000/SCTP', protocol, asked],
+  ['LB-12', 'aws', 'today', dns, 'TCP_UDP:53', tcpUdp],
+  ['LB-12', 'aws', 'today', `${dns} 443/TCP`, 'TCP_UDP:53 TCP:443', tcpUdp],
+  ['LB-12', 'aws', 'today', '9000/SCTP', protocol, tcpUdp],
   ['LB-12', 'aws', 'today', '80/TCP', 'refused UnsupportedAffinity', { spec: { sessionAffinity: 'ClientIP' } }],
   ['LB-12', 'aws', 'today', '80/TCP', 'refused UnsupportedLoadBalancerIP', { spec: { loadBalancerIP: '192.0.2.1' } }],
   [
@@ -85,7 +85,7 @@ const cases: readonly (readonly [id: string, cloud: string, era: Era, ports: str
     'today',
     dns,
     'refused UnsupportedTls',
-    { annotations: { ...asked.annotations, [`${aws}-ssl-cert`]: 'arn' } },
+    { annotations: { ...tcpUdp.annotations, [`${aws}-ssl-cert`]: 'arn' } },
   ],
   ['LB-13', 'azure', '2020-07', dns, 'TCP:53 UDP:53'],
   [
@@ -167,9 +167,9 @@ for (const [id, cloud, era, ports, want, given] of cases) {
 }
 
 test('LB-12 one listener for both protocols requires one node port', () => {
-  const base = serviceWith(dns, asked);
+  const base = serviceWith(dns, tcpUdp);
   const ports = (base.spec.ports ?? []).map((port, index) => ({ ...port, nodePort: 30_000 + index }));
-  assert.equal(result(planned('aws', 'today', dns, { ...asked, spec: { ports } })), 'refused NodePortMismatch');
+  assert.equal(result(planned('aws', 'today', dns, { ...tcpUdp, spec: { ports } })), 'refused NodePortMismatch');
 });
 
 test('LB-15 load balancers can share only a static address', () => {

@@ -55,16 +55,16 @@ interface Case {
 
 /** Invariants of every plan. */
 function hold({ service, existing, ...rest }: Case, planned: Plan): void {
-  const wanted = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
+  const desired = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
   assert.deepEqual(
     planned.ports.map(({ port, protocol }) => ({ port, protocol })),
-    wanted,
+    desired,
     'one status for each port, in the order of the manifest',
   );
   const keys = planned.resources.map(keyOfResource);
   assert.deepEqual(keys, [...new Set(keys)], 'resources have different keys');
   const problem = planned.refusal ?? planned.shortfall;
-  if (problem !== undefined) holdProblem(problem, planned, wanted);
+  if (problem !== undefined) holdProblem(problem, planned, desired);
   if (planned.refusal === undefined) {
     const open = openPorts(planned.resources);
     const served = planned.ports.filter((port) => port.fault === undefined);
@@ -76,7 +76,7 @@ function hold({ service, existing, ...rest }: Case, planned: Plan): void {
     if (!isDoubled) assert.equal(open.size, served.length, 'and nothing else is');
     const isAll = service.metadata.annotations?.[policyAnnotation] === undefined;
     if (isAll) assert.equal(planned.shortfall, undefined, 'LB-5 in part only where the Service asks for it');
-    assert.equal(served.length === wanted.length, planned.shortfall === undefined);
+    assert.equal(served.length === desired.length, planned.shortfall === undefined);
     assert.notEqual(served.length, 0);
     return;
   }
@@ -88,11 +88,11 @@ function hold({ service, existing, ...rest }: Case, planned: Plan): void {
 }
 
 /** Ports that are not served are reported by an Event, a condition and the port status. */
-function holdProblem({ reason, message, isAboutMixing }: Problem, planned: Plan, wanted: readonly OpenPort[]): void {
+function holdProblem({ reason, message, isAboutMixing }: Problem, planned: Plan, desired: readonly OpenPort[]): void {
   assert.ok(planned.events.some((event) => event.type === 'Warning' && event.reason === reason));
   assert.notEqual(message, '');
   assert.match(reason, /^[A-Z][A-Za-z]+$/);
-  assert.ok(isAboutMixing ? isMixed(wanted) : true);
+  assert.ok(isAboutMixing ? isMixed(desired) : true);
   for (const { fault } of planned.ports) {
     assert.match(fault?.code ?? 'MixedProtocolNotSupported', /^([a-z.]+\/)?[A-Z][A-Za-z]{1,300}$/);
   }

@@ -58,9 +58,9 @@ export interface Plan {
 /** Plans the load balancer of a Service at a cloud. */
 export function plan(cloud: Cloud, input: PlanInput): Plan {
   const { existing = [], isMixingAllowed } = input;
-  const asked = requestFor(cloud, input);
-  const { served, ports, problem } = evaluate(cloud, asked, { isMixingAllowed, existing });
-  const request = { ...asked, ports: served };
+  const complete = requestFor(cloud, input);
+  const { served, ports, problem } = evaluate(cloud, complete, { isMixingAllowed, existing });
+  const request = { ...complete, ports: served };
   const isRefused = problem !== undefined && served.length === 0;
   const units = isRefused ? [] : (cloud.units?.(request) ?? unitsFor(request));
   const resources = isRefused ? existing : cloud.resources(request, units);

@@ -108,15 +108,18 @@ function samePortFault(cloud: Cloud, port: Port, request: Request): Fault | unde
 }
 
 function l7Fault(cloud: Cloud, port: Port, request: Request): Fault | undefined {
-  const wanted = request.l7.get(port.port);
-  if (wanted === undefined) return undefined;
+  const desired = request.l7.get(port.port);
+  if (desired === undefined) return undefined;
   const hasTcp = request.ports.some((other) => other.port === port.port && other.protocol === 'TCP');
   if (port.protocol !== 'TCP' && hasTcp) return undefined; // it applies to the TCP port of the same number
   const code = 'fairlead.dev/UnsupportedAppProtocol';
-  if (port.protocol !== 'TCP') return fault(code, `${wanted} requires a TCP port, but port ${portText(port)} is not`);
-  if (request.product.l7.includes(wanted)) return undefined;
+  if (port.protocol !== 'TCP') return fault(code, `${desired} requires a TCP port, but port ${portText(port)} is not`);
+  if (request.product.l7.includes(desired)) return undefined;
   const known = request.product.l7.join(', ') || 'none';
-  return fault(code, `${nameOf(cloud, request)} does not support ${wanted}; supported application protocols: ${known}`);
+  return fault(
+    code,
+    `${nameOf(cloud, request)} does not support ${desired}; supported application protocols: ${known}`,
+  );
 }
 
 /** The name of a product in messages. */

@@ -41,15 +41,15 @@ export interface ResourceChanges {
 }
 
 /**
- * The difference between existing and wanted resources. Creations are in the order of `wanted`. Deletions come last and in
+ * The difference between existing and desired resources. Creations are in the order of `desired`. Deletions come last and in
  * reverse order, so that no remaining port is closed.
  */
-export function changesBetween(existing: readonly Resource[], wanted: readonly Resource[]): ResourceChanges {
+export function changesBetween(existing: readonly Resource[], desired: readonly Resource[]): ResourceChanges {
   const before = new Map(existing.map((resource) => [keyOfResource(resource), resource]));
-  const after = new Set(wanted.map(keyOfResource));
+  const after = new Set(desired.map(keyOfResource));
   return {
-    create: wanted.filter((resource) => !before.has(keyOfResource(resource))),
-    update: wanted.filter((resource) => {
+    create: desired.filter((resource) => !before.has(keyOfResource(resource))),
+    update: desired.filter((resource) => {
       const old = before.get(keyOfResource(resource));
       return old !== undefined && !isSame(old, resource);
     }),

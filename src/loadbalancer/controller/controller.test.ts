@@ -61,7 +61,7 @@ test('a steady state causes no calls and no writes, also after a restart', async
   const before = cluster.writes.length;
   await using again = cluster.run(provider);
   await again.ready;
-  await until('it was asked once more', () => provider.calls.length === 2);
+  await until('it was called once more', () => provider.calls.length === 2);
   await cluster.quiet();
   assert.equal(cluster.writes.length, before);
 });
@@ -93,7 +93,7 @@ test('a Service that is implemented elsewhere keeps its finalizer and gets no st
   await using running = cluster.run(provider);
   await running.ready;
   await cluster.create('80/TCP');
-  await until('asked', () => provider.calls.length === 1);
+  await until('it was called', () => provider.calls.length === 1);
   await cluster.quiet();
   assert.deepEqual(cluster.writes, ['200 PATCH services/web']);
 });
@@ -107,19 +107,19 @@ test('retries a failure with an Event, and a RetryError after exactly its delay'
   await using running = cluster.run(provider, { clock, random: () => 1 });
   await running.ready;
   await cluster.create('80/TCP');
-  const asked = async (count: number): Promise<void> => {
-    await until(`asked ${count} times`, () => provider.calls.length === count);
+  const called = async (count: number): Promise<void> => {
+    await until(`called ${count} times`, () => provider.calls.length === count);
     for (let turn = 0; turn < 20; turn++) await settled();
   };
-  await asked(1);
+  await called(1);
   await clock.advance(4999);
   assert.equal(provider.calls.length, 1);
   await clock.advance(1);
-  await asked(2);
+  await called(2);
   await clock.advance(6999);
   assert.equal(provider.calls.length, 2);
   await clock.advance(1);
-  await asked(3);
+  await called(3);
   await until('an address', () => cluster.address());
   await running[Symbol.asyncDispose]();
   const reasons = await cluster.reasons();

@@ -18,7 +18,7 @@ import { affectsLoadBalancers, eligibleNodes, endpointBackends, nodeBackends } f
 import type { Caches } from './caches.ts';
 import { syncFailed } from './events.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
-import { hasFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
+import { hasFinalizer, needsCleanup, needsUpdate, needsLoadBalancer } from './needs.ts';
 import { removeOrphans } from './orphans.ts';
 import type { LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
@@ -137,7 +137,7 @@ export class ServiceController {
     };
     return this.#caches.services.subscribe({
       added(service) {
-        if (wantsLoadBalancer(service, classes) || needsCleanup(service, classes)) add(service);
+        if (needsLoadBalancer(service, classes) || needsCleanup(service, classes)) add(service);
       },
       updated(service, old) {
         if (needsUpdate(old, service, classes) || needsCleanup(service, classes)) add(service);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { serviceWith } from '../testing/service.ts';
-import { cleanupFinalizer, needsCleanup, needsUpdate, wantsLoadBalancer } from './needs.ts';
+import { cleanupFinalizer, needsCleanup, needsUpdate, needsLoadBalancer } from './needs.ts';
 import { eligibleNodes, affectsLoadBalancers } from './backends.ts';
 
 const base = serviceWith('80/TCP 53/UDP');
@@ -45,11 +45,11 @@ for (const [what, next, want] of changes) {
 }
 
 test('handles only Services of its own classes or of no class', () => {
-  assert.equal(wantsLoadBalancer(base, []), true);
+  assert.equal(needsLoadBalancer(base, []), true);
   const classed = spec({ loadBalancerClass: 'example.org/x' });
-  assert.equal(wantsLoadBalancer(classed, []), false);
-  assert.equal(wantsLoadBalancer(classed, ['example.org/x']), true);
-  assert.equal(wantsLoadBalancer(spec({ type: 'ClusterIP' }), []), false);
+  assert.equal(needsLoadBalancer(classed, []), false);
+  assert.equal(needsLoadBalancer(classed, ['example.org/x']), true);
+  assert.equal(needsLoadBalancer(spec({ type: 'ClusterIP' }), []), false);
 });
 
 test('cleans up a Service with the finalizer that is deleted or of another type', () => {

@@ -7,7 +7,7 @@ import { byKey } from '../../api/order.ts';
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup';
 
 /** Whether a Service needs a load balancer of one of these classes or of no class. */
-export function wantsLoadBalancer({ spec }: Service, classes: readonly string[]): boolean {
+export function needsLoadBalancer({ spec }: Service, classes: readonly string[]): boolean {
   if (spec.type !== 'LoadBalancer') return false;
   return spec.loadBalancerClass === undefined || classes.includes(spec.loadBalancerClass);
 }
@@ -25,9 +25,9 @@ export function needsCleanup(service: Service, classes: readonly string[]): bool
 
 /** Whether a change affects the load balancer. Labels, selector, status and internal policies do not. */
 export function needsUpdate(old: Service, next: Service, classes: readonly string[]): boolean {
-  const wanted = wantsLoadBalancer(next, classes);
-  if (wanted !== wantsLoadBalancer(old, classes)) return true;
-  if (!wanted) return false;
+  const desired = needsLoadBalancer(next, classes);
+  if (desired !== needsLoadBalancer(old, classes)) return true;
+  if (!desired) return false;
   return JSON.stringify(relevant(old)) !== JSON.stringify(relevant(next));
 }
 

@@ -59,7 +59,7 @@ test('a Service that is deleted during the creation of its load balancer leaves 
   await using running = cluster.run(provider, { clock });
   await running.ready;
   const { metadata } = await cluster.create('80/TCP');
-  await until('asked', () => provider.calls.length === 1);
+  await until('it was called', () => provider.calls.length === 1);
   provider.made.add(metadata.uid ?? ''); // the creation is in progress
   await cluster.delete();
   await until('it is gone', async () => (await cluster.get()) === undefined);

@@ -12,7 +12,7 @@ import type { Problem } from '../clouds/evaluate.ts';
 import type { KnownBackends } from './backends.ts';
 import { noNodes, normal, syncFailed, warning } from './events.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
-import { needsCleanup, wantsLoadBalancer } from './needs.ts';
+import { needsCleanup, needsLoadBalancer } from './needs.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
 import { ServiceWrites } from './service-writes.ts';
@@ -62,7 +62,7 @@ export class ServiceSync {
       this.#delete(key);
     }
     if (service === undefined) return;
-    const isLeaving = service.metadata.deletionTimestamp !== undefined || !wantsLoadBalancer(service, classes);
+    const isLeaving = service.metadata.deletionTimestamp !== undefined || !needsLoadBalancer(service, classes);
     if (!isLeaving) return this.#ensure(key, service, signal);
     if (needsCleanup(service, classes)) await this.#cleanUp(key, service, signal);
     else this.#delete(key);

@@ -4,7 +4,7 @@ import { ignoreNotFound } from '../../api/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { nameOf } from '../../client/key.ts';
 import { cleanupFinalizer, hasFinalizer } from './needs.ts';
-import type { Wanted } from './status.ts';
+import type { Desired } from './status.ts';
 import { statusPatch } from './status.ts';
 
 /** The writes of the controller to a Service: patches, so that they do not conflict with other changes. */
@@ -31,8 +31,8 @@ export class ServiceWrites {
   }
 
   /** Writes the status if it differs. Ignores a deleted Service. */
-  async setStatus(service: Service, wanted: Wanted, signal: AbortSignal): Promise<void> {
-    const body = statusPatch(service, wanted);
+  async setStatus(service: Service, desired: Desired, signal: AbortSignal): Promise<void> {
+    const body = statusPatch(service, desired);
     if (body === undefined) return;
     const options = { body, type: 'strategic', subresource: 'status', signal } as const;
     await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), options));

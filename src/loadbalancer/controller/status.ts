@@ -18,7 +18,7 @@ export interface StatusPatch {
   };
 }
 
-export interface Wanted {
+export interface Desired {
   readonly status: LoadBalancerStatus;
   readonly problem?: Problem | undefined;
   /** RFC 3339, for conditions that change. */
@@ -26,7 +26,7 @@ export interface Wanted {
 }
 
 /** The patch of the status; undefined if it is up to date. */
-export function statusPatch(service: Service, { status, problem, now }: Wanted): StatusPatch | undefined {
+export function statusPatch(service: Service, { status, problem, now }: Desired): StatusPatch | undefined {
   const { uid } = service.metadata;
   const before = service.status.loadBalancer.ingress ?? [];
   const after = status.ingress ?? [];
@@ -45,7 +45,11 @@ export function statusPatch(service: Service, { status, problem, now }: Wanted):
 }
 
 /** The condition to write; undefined if it is up to date or was never set. */
-function conditionFor(type: string, service: Service, { problem, now }: Omit<Wanted, 'status'>): Condition | undefined {
+function conditionFor(
+  type: string,
+  service: Service,
+  { problem, now }: Omit<Desired, 'status'>,
+): Condition | undefined {
   const old = service.status.conditions?.find((condition) => condition.type === type);
   const isTrue = problem !== undefined && (type === portsError || problem.isAboutMixing);
   if (!isTrue && (old === undefined || old.status === 'False')) return undefined;

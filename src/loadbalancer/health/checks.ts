@@ -14,7 +14,7 @@ import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
 import { Semaphore } from '../../machine/semaphore.ts';
 import { normal, warning } from '../controller/events.ts';
-import { wantsLoadBalancer } from '../controller/needs.ts';
+import { needsLoadBalancer } from '../controller/needs.ts';
 import type { HealthSettings } from './settings.ts';
 import { healthConfigOf } from './settings.ts';
 import type { BackendHealth } from './probe.ts';
@@ -75,7 +75,7 @@ export class HealthChecks {
 
   #onService(service: Service, signal: AbortSignal): void {
     const key = keyOf(service);
-    const isOurs = wantsLoadBalancer(service, this.#options.classes) && !service.metadata.deletionTimestamp;
+    const isOurs = needsLoadBalancer(service, this.#options.classes) && !service.metadata.deletionTimestamp;
     const config = isOurs ? healthConfigOf(service) : 'none';
     if (config === 'none' || 'problem' in config) {
       this.#end(key);

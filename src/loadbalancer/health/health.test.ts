@@ -16,7 +16,7 @@ import { canConnect, nextHealth } from './probe.ts';
 import { healthCheckAnnotation, healthConfigOf } from './settings.ts';
 import { targetsOf } from './targets.ts';
 
-const asked = (text: string) =>
+const settings = (text: string) =>
   healthConfigOf(serviceWith('80/TCP', { annotations: { [healthCheckAnnotation]: text } }));
 const usual = { intervalMs: 5000, timeoutMs: 2000, rise: 2, fall: 3 };
 
@@ -35,7 +35,7 @@ const wishes: readonly (readonly [text: string, want: ReturnType<typeof healthCo
   ),
 ];
 for (const [text, want] of wishes) {
-  test(`parses the annotation "${text}"`, () => assert.deepEqual(asked(text), want));
+  test(`parses the annotation "${text}"`, () => assert.deepEqual(settings(text), want));
 }
 
 test('changes the health after several consecutive results', () => {

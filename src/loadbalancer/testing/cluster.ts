@@ -93,8 +93,8 @@ export class TestCluster {
   }
 
   setPorts(name: string, ports: string): Promise<Service> {
-    const wanted = (serviceWith(ports).spec.ports ?? []).map(({ nodePort: _port, ...port }) => port);
-    return this.patch(name, { spec: { ports: wanted } });
+    const desired = (serviceWith(ports).spec.ports ?? []).map(({ nodePort: _port, ...port }) => port);
+    return this.patch(name, { spec: { ports: desired } });
   }
 
   delete(name = 'web'): Promise<void> {

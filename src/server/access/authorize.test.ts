@@ -328,14 +328,14 @@ describe('permissions follow roles and bindings', () => {
     const body = { metadata: { name: 'all' }, subjects, roleRef: { kind: 'ClusterRole', name: 'view' } };
     await server.ask('POST', `${rbac}/namespaces/kube-system/rolebindings`, { body });
     const url = '/api/v1/namespaces/kube-system/services';
-    const asked = async (name: string, groups: readonly string[] = []): Promise<number> =>
+    const statusFor = async (name: string, groups: readonly string[] = []): Promise<number> =>
       (await server.as({ name, groups }).ask('GET', url)).status;
-    assert.equal(await asked('anyone', ['ops']), 200);
-    assert.equal(await asked('system:serviceaccount:kube-system:robot'), 200);
-    assert.equal(await asked('system:serviceaccount:kube-public:robot'), 200);
-    assert.equal(await asked('ops'), 403);
-    assert.equal(await asked('robot'), 403);
-    assert.equal(await asked('system:serviceaccount:default:robot'), 403);
-    assert.equal(await asked('anyone', ['robot', 'Ops', 'system:serviceaccount:kube-system:robot']), 403);
+    assert.equal(await statusFor('anyone', ['ops']), 200);
+    assert.equal(await statusFor('system:serviceaccount:kube-system:robot'), 200);
+    assert.equal(await statusFor('system:serviceaccount:kube-public:robot'), 200);
+    assert.equal(await statusFor('ops'), 403);
+    assert.equal(await statusFor('robot'), 403);
+    assert.equal(await statusFor('system:serviceaccount:default:robot'), 403);
+    assert.equal(await statusFor('anyone', ['robot', 'Ops', 'system:serviceaccount:kube-system:robot']), 403);
   });
 });

@@ -44,17 +44,17 @@ function withChosenPorts(service: Service, operation: PortOperation): Service {
   const { ports } = service.spec;
   if (ports === undefined) return service;
   const allocates = getsNodePorts(service);
-  const askedFor = new Map<number, number>(); // port → the first node port requested for it
-  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) getOrCompute(askedFor, port, () => nodePort);
+  const requested = new Map<number, number>(); // port → the first node port requested for it
+  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0) getOrCompute(requested, port, () => nodePort);
   const byPort = new Map<number, number>(); // port → node port
   const chosen = ports.map((port, index): ServicePort => {
     const { nodePort = 0 } = port;
     if (nodePort === 0 && !allocates) return port;
     const shared = byPort.get(port.port);
     if (shared === undefined) {
-      const asked = askedFor.get(port.port);
-      if (asked !== undefined) operation.allocatePort(asked, wording(service, index, asked));
-      const given = asked ?? takeNodePort(operation);
+      const requestedPort = requested.get(port.port);
+      if (requestedPort !== undefined) operation.allocatePort(requestedPort, wording(service, index, requestedPort));
+      const given = requestedPort ?? takeNodePort(operation);
       byPort.set(port.port, given);
       return { ...port, nodePort: given };
     }
@@ -73,27 +73,27 @@ function withUpdatedPorts(service: Service, held: ReadonlySet<number>, operation
   const claimed = new Set<number>();
   const seen = new Set<string>(); // protocol and node port
   const updated = ports.map((port, index): ServicePort => {
-    const { nodePort: asked = 0, protocol = 'TCP' } = port;
-    if (asked === 0 && !allocates) return port;
-    if (asked !== 0 && !held.has(asked) && !claimed.has(asked)) {
-      operation.allocatePort(asked, wording(service, index, asked));
-      claimed.add(asked);
+    const { nodePort: requestedPort = 0, protocol = 'TCP' } = port;
+    if (requestedPort === 0 && !allocates) return port;
+    if (requestedPort !== 0 && !held.has(requestedPort) && !claimed.has(requestedPort)) {
+      operation.allocatePort(requestedPort, wording(service, index, requestedPort));
+      claimed.add(requestedPort);
     }
-    const nodePort = asked === 0 ? takeNodePort(operation) : asked;
+    const nodePort = requestedPort === 0 ? takeNodePort(operation) : requestedPort;
     const pair = `${protocol} ${nodePort}`;
     // Kubernetes returns an error without reason and details here.
     if (seen.has(pair)) throw failure({ code: 500, message: `duplicate nodePort: {${pair}}` });
     seen.add(pair);
-    return asked === 0 ? { ...port, nodePort } : port;
+    return requestedPort === 0 ? { ...port, nodePort } : port;
   });
   return { ...service, spec: { ...service.spec, ports: updated } };
 }
 
 function withHealthCheckPort(service: Service, operation: PortOperation): Service {
-  const asked = service.spec.healthCheckNodePort ?? 0;
-  if (asked !== 0) {
-    operation.allocatePort(asked, (problem) =>
-      internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${problem}`),
+  const requestedPort = service.spec.healthCheckNodePort ?? 0;
+  if (requestedPort !== 0) {
+    operation.allocatePort(requestedPort, (problem) =>
+      internalError(`failed to allocate requested HealthCheck NodePort ${requestedPort}: ${problem}`),
     );
     return service;
   }

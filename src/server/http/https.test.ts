@@ -61,8 +61,8 @@ suite('authentication', () => {
   });
 
   test('returns 401 for a wrong token and for a certificate of another authority', async () => {
-    for (const asked of [{ headers: bearer('wrong') }, { as: stranger }]) {
-      const answer = await ask(services, asked);
+    for (const requested of [{ headers: bearer('wrong') }, { as: stranger }]) {
+      const answer = await ask(services, requested);
       assert.equal(answer.status, 401);
       assert.equal(messageOf(answer), 'Unauthorized');
     }

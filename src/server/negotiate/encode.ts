@@ -141,7 +141,7 @@ function* yamlList({ head, field, items, write }: TextList): Generator<string, v
 }
 
 function wantsPretty(request: ApiRequest, { query }: RequestInfo): boolean {
-  const asked = query.get('pretty');
-  if (asked !== null) return isTrue(asked);
+  const requested = query.get('pretty');
+  if (requested !== null) return isTrue(requested);
   return /^(?:curl|Wget|Mozilla\/5\.0)/.test(request.header('user-agent') ?? '');
 }

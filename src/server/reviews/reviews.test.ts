@@ -128,12 +128,12 @@ describe('access reviews', () => {
       [{ groups: ['system:masters'], resourceAttributes: pods }, { allowed: true }],
       [{ groups: ['system:nobody'], resourceAttributes: pods }, { allowed: false }],
     ];
-    for (const [asked, status] of cases) {
+    for (const [requested, status] of cases) {
       const { status: code, body } = await server.ask('POST', `${reviews}/subjectaccessreviews`, {
-        body: { spec: asked },
+        body: { spec: requested },
       });
       assert.equal(code, 201);
-      assert.deepEqual(body.spec, asked);
+      assert.deepEqual(body.spec, requested);
       assert.deepEqual(body.status, status);
     }
   });

@@ -131,8 +131,8 @@ suite('two servers over one store', () => {
     await using store = openMemoryStore();
     await using one = await testServer({ store });
     await using two = await testServer({ store });
-    const codes = async (asked: readonly Promise<{ status: number }>[]): Promise<number[]> =>
-      (await Promise.all(asked)).map(({ status }) => status).toSorted((a, b) => a - b);
+    const codes = async (answers: readonly Promise<{ status: number }>[]): Promise<number[]> =>
+      (await Promise.all(answers)).map(({ status }) => status).toSorted((a, b) => a - b);
     const both = [one, two];
     assert.deepEqual(
       await codes(both.map((server) => server.ask('POST', services, { body: nodePort('a') }))),

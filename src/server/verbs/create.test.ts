@@ -204,16 +204,16 @@ suite('generated names', () => {
   test('that are taken are generated again, eight times', async () => {
     await using server = await testServer();
     const context = server.context as { random: () => number };
-    let asked = 0;
-    context.random = () => (asked++ < 10 ? 0 : 0.5);
+    let drawn = 0;
+    context.random = () => (drawn++ < 10 ? 0 : 0.5);
     const body = { metadata: { generateName: 'x-' } };
     const first = await server.ask('POST', maps, { body });
     const second = await server.ask('POST', maps, { body });
     assert.equal(first.body.metadata.name, 'x-bbbbb');
     assert.notEqual(second.body.metadata.name, first.body.metadata.name);
-    asked = 0;
+    drawn = 0;
     context.random = () => {
-      asked++;
+      drawn++;
       return 0;
     };
     const { status, body: failure } = await server.ask('POST', maps, { body });
@@ -223,6 +223,6 @@ suite('generated names', () => {
       'configmaps "x-bbbbb" already exists, the server was not able to generate a unique name for the object',
     );
     assert.equal(failure.details.retryAfterSeconds, 1);
-    assert.equal(asked, 8 * 5);
+    assert.equal(drawn, 8 * 5);
   });
 });

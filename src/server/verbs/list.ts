@@ -61,19 +61,19 @@ export async function list(
 export async function readPage(
   context: ServerContext,
   resource: Resource,
-  asked: {
+  query: {
     readonly namespace: string;
     readonly options: ReadOptions;
     readonly selection: Selection;
     readonly request: ApiRequest;
   },
 ): Promise<Page> {
-  const { options, selection } = asked;
+  const { options, selection } = query;
   const { cache } = resource;
-  const scope = cache.scope(asked.namespace);
+  const scope = cache.scope(query.namespace);
   const limit = options.limit > 0 ? options.limit : Infinity;
-  const onlyKey = cache.singleKey(asked.namespace, selection.name);
-  const flow = flowOf(asked.request);
+  const onlyKey = cache.singleKey(query.namespace, selection.name);
+  const flow = flowOf(query.request);
   const yieldTurn = (): Promise<void> => context.flusher.turn(flow);
   const base = { scope, from: scope, limit, selection, onlyKey, yieldTurn };
 

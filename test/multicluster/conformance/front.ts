@@ -25,11 +25,11 @@ export async function startFront(behind: Behind, stack: AsyncDisposableStack): P
   const agent = new Agent({ ...behind.credentials, keepAlive: true });
   const server = createServer((incoming, outgoing) => {
     const { method, headers } = incoming;
-    const asked = request(new URL(incoming.url ?? '/', behind.server), { method, headers, agent }, (answer) => {
+    const forwarded = request(new URL(incoming.url ?? '/', behind.server), { method, headers, agent }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       pipeline(answer, outgoing).catch(() => outgoing.destroy());
     });
-    pipeline(incoming, asked).catch((error: unknown) => outgoing.writeHead(502).end(String(error)));
+    pipeline(incoming, forwarded).catch((error: unknown) => outgoing.writeHead(502).end(String(error)));
   });
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     answerExec({ incoming, socket, head }, behind.env).catch(() => socket.destroy());
@@ -71,8 +71,8 @@ async function answerExec({ incoming, socket, head }: Upgrade, env: Behind['env'
     if (isRunning || !streams.has('stdout') || !streams.has('error')) return;
     isRunning = true;
     void finished(file, args, env).then(({ out, code }) => {
-      const said = { stdout: out, stderr: '', error: JSON.stringify(statusOf(code)) };
-      for (const [name, text] of Object.entries(said)) {
+      const outputs = { stdout: out, stderr: '', error: JSON.stringify(statusOf(code)) };
+      for (const [name, text] of Object.entries(outputs)) {
         const stream = streams.get(name);
         if (stream !== undefined) session.finish(stream, text);
       }

@@ -19,13 +19,13 @@ export interface Answer {
   readonly metrics: string;
   readonly residentBytes: number;
   /** Its log so far. */
-  readonly told: readonly string[];
+  readonly logged: readonly string[];
 }
 
 const metrics = new Registry();
-const told: string[] = [];
-const tell = (...said: readonly unknown[]): void => void told.push(String(said.at(-1)));
-const log = { warn: tell, error: tell };
+const logged: string[] = [];
+const record = (...line: readonly unknown[]): void => void logged.push(String(line.at(-1)));
+const log = { warn: record, error: record };
 const options = JSON.parse(process.argv[2] ?? '{}') as UserspaceOptions; // of the test beside it
 const backend = await UserspaceBackend.open({ drainMs: 0, ...options }, { metrics, log });
 const table = new RoutingTable(network);
@@ -40,5 +40,5 @@ async function reply(id: number, routes: readonly Route[] | undefined): Promise<
     await backend.apply(table.takeChange(), table);
   }
   const residentBytes = process.memoryUsage.rss();
-  process.send?.({ id, metrics: await metrics.metrics(), residentBytes, told } satisfies Answer);
+  process.send?.({ id, metrics: await metrics.metrics(), residentBytes, logged } satisfies Answer);
 }

@@ -3,23 +3,23 @@ import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
-import type { Order } from './orders.ts';
+import type { Command } from './commands.ts';
 import { sendInit } from './sctp.ts';
 
 const udpSockets = new Map<string, ReturnType<typeof createSocket>>();
-let heard = 0;
+let received = 0;
 
 /** Serves TCP and UDP on a port of both families: the response is a name and the address of the client. */
 async function serve(name: string, port: number): Promise<string> {
   const tcp = createServer((socket) => {
-    heard++;
+    received++;
     socket.on('error', () => {});
     socket.end(`${name} ${plain(socket.remoteAddress ?? '')}`);
   });
   await new Promise<void>((resolve) => tcp.listen(port, '::', 4096, resolve));
   const udp = createSocket('udp6');
   udp.on('message', (_, { address, port: from }) => {
-    heard++;
+    received++;
     udp.send(`${name} ${plain(address)}`, from, address);
   });
   await new Promise<void>((resolve) => udp.bind(port, '::', resolve));
@@ -96,36 +96,36 @@ function load(address: string, port: number, parallel: number): string {
   return 'loading';
 }
 
-async function answer(order: Order): Promise<readonly string[]> {
-  switch (order.do) {
+async function answer(command: Command): Promise<readonly string[]> {
+  switch (command.do) {
     case 'serve':
-      return [await serve(order.name, order.port)];
+      return [await serve(command.name, command.port)];
     case 'dial': {
       const answers: string[] = [];
-      for (let index = 0; index < order.count; index++) {
-        answers.push(await dial(order.address, order.port, order.timeoutMs));
+      for (let index = 0; index < command.count; index++) {
+        answers.push(await dial(command.address, command.port, command.timeoutMs));
       }
       return answers;
     }
     case 'send':
-      return [await send(order.id, order.address, order.port, order.timeoutMs)];
+      return [await send(command.id, command.address, command.port, command.timeoutMs)];
     case 'load':
-      return [load(order.address, order.port, order.parallel)];
+      return [load(command.address, command.port, command.parallel)];
     case 'stop':
       isLoading = false;
       return [await loaded];
-    case 'heard':
-      return [String(heard)];
+    case 'received':
+      return [String(received)];
     case 'associate':
-      await sendInit(order);
+      await sendInit(command);
       return ['sent'];
   }
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
   // A cast where bytes become a command: the other end is namespace.ts.
-  const { id, order } = JSON.parse(line) as { readonly id: number; readonly order: Order };
-  void answer(order).then(
+  const { id, command } = JSON.parse(line) as { readonly id: number; readonly command: Command };
+  void answer(command).then(
     (answers) => process.stdout.write(`${JSON.stringify({ id, answers })}\n`),
     (error: unknown) => process.stdout.write(`${JSON.stringify({ id, error: String(error) })}\n`),
   );

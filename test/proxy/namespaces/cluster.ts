@@ -52,7 +52,7 @@ export async function startCluster(): Promise<Cluster> {
     }
     const spaces = { client: named('client'), podA: named('podA'), podB: named('podB'), far: named('far') };
     for (const leaf of leaves) wire(node, spaces[leaf.name], leaf);
-    for (const name of ['podA', 'podB', 'far'] as const) await spaces[name].tell({ do: 'serve', name, port: 8080 });
+    for (const name of ['podA', 'podB', 'far'] as const) await spaces[name].execute({ do: 'serve', name, port: 8080 });
     const moved = stack.move();
     return { node, ...spaces, [Symbol.asyncDispose]: () => moved.disposeAsync() };
   } catch (error) {

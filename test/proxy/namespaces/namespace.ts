@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import type { Order } from './orders.ts';
+import type { Command } from './commands.ts';
 
 const agentFile = fileURLToPath(new URL('agent.ts', import.meta.url));
 
@@ -42,29 +42,29 @@ export class Namespace implements AsyncDisposable {
   }
 
   /** Sends a command to the agent. */
-  tell(order: Order): Promise<readonly string[]> {
+  execute(command: Command): Promise<readonly string[]> {
     this.#agent ??= this.#start();
     const id = this.#next++;
     const answered = Promise.withResolvers<readonly string[]>();
     this.#waiting.set(id, answered);
-    this.#agent.stdin?.write(`${JSON.stringify({ id, order })}\n`);
+    this.#agent.stdin?.write(`${JSON.stringify({ id, command })}\n`);
     return answered.promise;
   }
 
   /** Connects once or more, one after the other. A test that expects silence sets a timeout. */
   dial(address: string, port: number, { count = 1, timeoutMs = 10_000 } = {}): Promise<readonly string[]> {
-    return this.tell({ do: 'dial', address, port, count, timeoutMs });
+    return this.execute({ do: 'dial', address, port, count, timeoutMs });
   }
 
   /** Sends a datagram from a socket of this name. */
   async send(id: string, address: string, port: number, { timeoutMs = 10_000 } = {}): Promise<string> {
-    const [answer = ''] = await this.tell({ do: 'send', id, address, port, timeoutMs });
+    const [answer = ''] = await this.execute({ do: 'send', id, address, port, timeoutMs });
     return answer;
   }
 
   /** The number of connections and datagrams that its servers have received. */
-  async heard(): Promise<number> {
-    const [count = ''] = await this.tell({ do: 'heard' });
+  async received(): Promise<number> {
+    const [count = ''] = await this.execute({ do: 'received' });
     return Number(count);
   }
 

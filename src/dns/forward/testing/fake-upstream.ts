@@ -73,7 +73,7 @@ export class FakeUpstream implements AsyncDisposable {
   }
 
   /** Received queries, without probes. */
-  asked(name: string): readonly Arrival[] {
+  queriesFor(name: string): readonly Arrival[] {
     return this.arrivals.filter((arrival) => arrival.name.toLowerCase() === name);
   }
 

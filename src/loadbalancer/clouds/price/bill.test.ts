@@ -82,9 +82,9 @@ test('LB-21 a deleted load balancer reduces the cost', () => {
 });
 
 test('every product has a price with a date, and every price has a product', () => {
-  const wanted = clouds.flatMap((cloud) => cloud.products.map(({ name, era }) => `${cloud.name}/${name} ${era}`));
+  const desired = clouds.flatMap((cloud) => cloud.products.map(({ name, era }) => `${cloud.name}/${name} ${era}`));
   const known = Object.entries(priceBook).flatMap(([name, byEra]) => Object.keys(byEra).map((era) => `${name} ${era}`));
-  assert.deepEqual(known.toSorted(), wanted.toSorted());
+  assert.deepEqual(known.toSorted(), desired.toSorted());
   for (const byEra of Object.values(priceBook))
     for (const price of Object.values(byEra)) assert.match(price.asOf, /^\d{4}-\d\d$/);
 });

@@ -34,15 +34,15 @@ export function withCustomPrices(book: PriceBook, custom: unknown): PriceBook {
 function priceOf(entry: unknown, before: Price): Price {
   if (!isJsonObject(entry)) throw new Error('expected a mapping with type, asOf and numbers');
   const { type, asOf, note, ...values } = entry;
-  const wanted =
+  const desired =
     typeof type === 'string' && Object.hasOwn(numbers, type) ? numbers[type as PriceModel['type']] : undefined; // checked with hasOwn
-  if (wanted === undefined) throw new Error(`expected a type of ${Object.keys(numbers).join(', ')}`);
+  if (desired === undefined) throw new Error(`expected a type of ${Object.keys(numbers).join(', ')}`);
   if (typeof asOf !== 'string' || !/^\d{4}-\d\d(-\d\d)?$/.test(asOf))
     throw new Error('expected asOf, the date of the price, as 2026-11');
   if (note !== undefined && typeof note !== 'string') throw new Error('expected a string as note');
-  const stray = Object.keys(values).find((key) => !wanted.includes(key));
+  const stray = Object.keys(values).find((key) => !desired.includes(key));
   if (stray !== undefined) throw new Error(`a price of type ${String(type)} has no "${stray}"`);
-  const missing = wanted.find((key) => !isPrice(values[key]));
+  const missing = desired.find((key) => !isPrice(values[key]));
   if (missing !== undefined) throw new Error(`expected ${missing}, a number of 0 or more`);
   return { model: modelOf(type as PriceModel['type'], values, before), asOf, ...(note === undefined ? {} : { note }) };
 }

@@ -13,7 +13,7 @@ import { balancerOf } from './describe.ts';
 import type { FoundBalancer } from './found.ts';
 import { balancerName, groupName } from './names.ts';
 import { settingsOf } from './settings.ts';
-import { wantedOf } from './wanted.ts';
+import { desiredOf } from './desired.ts';
 
 const prefix = 'service.beta.kubernetes.io/aws-load-balancer-';
 const annotated = (annotations: Readonly<Record<string, string>>, ports = '80/TCP', spec: Spec = {}): Service =>
@@ -112,7 +112,7 @@ test('a certificate terminates TLS at the listener, with the selected protocol t
   const owner = { cluster: 'east', namespace: 'default', name: 'web', uid: 'uid' };
   const linesFor = (more: Readonly<Record<string, string>>): readonly string[] => {
     const service = annotated({ ...certificate, ...more }, '80/TCP 443/TCP');
-    const wanted = wantedOf({
+    const desired = desiredOf({
       owner,
       service,
       backends: { nodes, slices: [] },
@@ -120,8 +120,8 @@ test('a certificate terminates TLS at the listener, with the selected protocol t
       settings: settingsOf(service),
       keepsSecurityGroup: true,
     });
-    return wanted.listeners.map(
-      ({ port, protocol }, index) => `${port} ${protocol} to ${wanted.groups[index]?.protocol}`,
+    return desired.listeners.map(
+      ({ port, protocol }, index) => `${port} ${protocol} to ${desired.groups[index]?.protocol}`,
     );
   };
   assert.deepEqual(linesFor({}), ['80 TCP to TCP', '443 TLS to TCP']);

@@ -17,7 +17,7 @@ import { elementIn, itemsIn, parseXml, textIn } from './xml.ts';
 const { signal } = new AbortController();
 
 /** The request that a call sends, given the response. */
-async function asked(
+async function called(
   status: number,
   answer: string,
 ): Promise<{ error: unknown; body: string; headers: IncomingHttpHeaders }> {
@@ -83,7 +83,7 @@ for (const [what, isCompressed] of [
 }
 
 test('a call is a form signed for EC2', async () => {
-  const { error, body, headers } = await asked(200, '<Done/>');
+  const { error, body, headers } = await called(200, '<Done/>');
   assert.equal(error, undefined);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), {
     Action: 'AuthorizeSecurityGroupIngress',
@@ -100,10 +100,10 @@ test('a call is a form signed for EC2', async () => {
 test('an error has the code, message and response of AWS', async () => {
   const xml =
     '<Response><Errors><Error><Code>InvalidGroup.NotFound</Code><Message>no &quot;it&quot;</Message></Error></Errors></Response>';
-  const { error } = await asked(400, xml);
+  const { error } = await called(400, xml);
   assert.ok(error instanceof Error);
   assert.equal(`${error.name} ${error.message}`, 'InvalidGroup.NotFound no "it"');
-  const page = (await asked(503, '<html>busy<br>')).error;
+  const page = (await called(503, '<html>busy<br>')).error;
   assert.match(String(page), /EC2 returned status 503/);
 });
 

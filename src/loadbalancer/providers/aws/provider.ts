@@ -21,8 +21,8 @@ import { settingsOf } from './settings.ts';
 import type { Step } from './steps.ts';
 import { removalSteps, stepsTo, targetSteps } from './steps.ts';
 import { endpointTargets, instanceTargets } from './targets.ts';
-import type { Wanted } from './wanted.ts';
-import { wantedOf } from './wanted.ts';
+import type { Desired } from './desired.ts';
+import { desiredOf } from './desired.ts';
 
 export interface AwsOptions extends Aws {
   /** Distinguishes clusters in the same account. */
@@ -56,8 +56,8 @@ export class AwsProvider implements LoadBalancerProvider {
 
   async ensure(service: Service, backends: Backends, signal: AbortSignal): Promise<Ensured> {
     const found = await this.#describe(service, signal);
-    const { planned, wanted } = this.#plan(service, backends, found);
-    const steps = wanted === undefined ? this.#targetSteps(service, backends, found) : stepsTo(wanted, found);
+    const { planned, desired } = this.#plan(service, backends, found);
+    const steps = desired === undefined ? this.#targetSteps(service, backends, found) : stepsTo(desired, found);
     const { balancer, refused } = await this.#execute(steps, found, signal);
     const events = [...planned.events, ...Array.from(refused, targetNotRegistered)];
     // The API allows ipMode only with an address; proxies ignore host names.
@@ -90,8 +90,8 @@ export class AwsProvider implements LoadBalancerProvider {
     return this.#wrapped('finding the load balancer', () => describe(this.#session(signal), this.#ownerOf(service)));
   }
 
-  /** `wanted` is undefined if the plan is a refusal. */
-  #plan(service: Service, backends: Backends, found: Found): { readonly planned: Plan; readonly wanted?: Wanted } {
+  /** `desired` is undefined if the plan is a refusal. */
+  #plan(service: Service, backends: Backends, found: Found): { readonly planned: Plan; readonly desired?: Desired } {
     const { isMixingAllowed, prices } = this.#options;
     const { nodes } = backends;
     const settings = this.#settingsOf(service);
@@ -111,7 +111,7 @@ export class AwsProvider implements LoadBalancerProvider {
     const owner = this.#ownerOf(service);
     return {
       planned,
-      wanted: wantedOf({ owner, service, backends, planned, settings, keepsSecurityGroup: isKept }),
+      desired: desiredOf({ owner, service, backends, planned, settings, keepsSecurityGroup: isKept }),
     };
   }
 

@@ -9,7 +9,7 @@ import { balancerName } from './names.ts';
 import { protocolsOf } from './found.ts';
 import type { Settings } from './settings.ts';
 
-export interface WantedSecurityGroup {
+export interface DesiredSecurityGroup {
   readonly name: string;
   readonly description: string;
   readonly rules: readonly Rule[];
@@ -51,12 +51,12 @@ interface ListenerPorts {
   readonly isDualStack: boolean;
 }
 
-/** The wanted security group. */
+/** The desired security group. */
 export function securityGroupFor(
   owner: Owner,
   service: Service,
   { listeners, isDualStack }: ListenerPorts,
-): WantedSecurityGroup {
+): DesiredSecurityGroup {
   const ranges = sourceRanges({ service }).flatMap((range) => canonicalCidr(range.trim()) ?? []);
   const sources = ranges.length > 0 ? new Set(ranges) : anySource.slice(0, isDualStack ? 2 : 1);
   const rules = listeners.flatMap(({ port, protocol }) =>
@@ -71,13 +71,13 @@ export function securityGroupFor(
 
 /** Steps before the load balancer is created or changed. */
 export function stepsBefore(
-  wanted: WantedSecurityGroup | undefined,
+  desired: DesiredSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,
   { tags, subnet }: { readonly tags: Readonly<Record<string, string>>; readonly subnet: string },
 ): readonly SecurityGroupStep[] {
-  if (wanted === undefined) return [];
-  const { name, description } = wanted;
-  const rules = rulesWithout(wanted.rules, found?.rules ?? []);
+  if (desired === undefined) return [];
+  const { name, description } = desired;
+  const rules = rulesWithout(desired.rules, found?.rules ?? []);
   const isTagged = Object.entries(tags).every(([tag, value]) => found?.tags[tag] === value);
   return [
     ...(found === undefined ? [{ call: 'CreateSecurityGroup', group: name, description, subnet, tags } as const] : []),
@@ -88,12 +88,12 @@ export function stepsBefore(
 
 /** Steps afterwards: revoke rules or delete the group. */
 export function stepsAfter(
-  wanted: WantedSecurityGroup | undefined,
+  desired: DesiredSecurityGroup | undefined,
   found: FoundSecurityGroup | undefined,
 ): readonly SecurityGroupStep[] {
   if (found === undefined) return [];
-  if (wanted === undefined) return [{ call: 'DeleteSecurityGroup', id: found.id }];
-  const rules = rulesWithout(found.rules, wanted.rules);
+  if (desired === undefined) return [{ call: 'DeleteSecurityGroup', id: found.id }];
+  const rules = rulesWithout(found.rules, desired.rules);
   return rules.length === 0 ? [] : [{ call: 'RevokeSecurityGroupIngress', group: found.name, rules }];
 }
 

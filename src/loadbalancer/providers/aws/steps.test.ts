@@ -1,11 +1,11 @@
-// The calls that change existing resources into wanted ones, without AWS.
+// The calls that change existing resources into desired ones, without AWS.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Found, FoundBalancer, FoundGroup, FoundListener, FoundSecurityGroup, Rule } from './found.ts';
 import type { Step } from './steps.ts';
 import { removalSteps, stepsTo, targetSteps } from './steps.ts';
-import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
+import type { Desired, DesiredGroup, DesiredListener } from './desired.ts';
 
 const nothing: Found = { groups: [], listeners: [] };
 
@@ -13,7 +13,7 @@ const tags = { team: 'dns' };
 const health = { protocol: 'TCP', port: 'traffic-port' } as const;
 
 /** A target group and a listener per port, written as `80/TCP`; the group has the name of the port. */
-const wantedFor = (ports: string, changes: Partial<Wanted> = {}): Wanted => ({
+const desiredFor = (ports: string, changes: Partial<Desired> = {}): Desired => ({
   name: 'web',
   scheme: 'internal',
   addressType: 'ipv4',
@@ -22,20 +22,20 @@ const wantedFor = (ports: string, changes: Partial<Wanted> = {}): Wanted => ({
   securityGroups: [],
   tags,
   attributes: { 'load_balancing.cross_zone.enabled': 'false' },
-  groups: ports.split(' ').map(wantedGroup),
-  listeners: ports.split(' ').map(wantedListener),
+  groups: ports.split(' ').map(desiredGroup),
+  listeners: ports.split(' ').map(desiredListener),
   ...changes,
 });
 
-function wantedGroup(text: string): WantedGroup {
-  const { port, protocol } = wantedListener(text);
+function desiredGroup(text: string): DesiredGroup {
+  const { port, protocol } = desiredListener(text);
   const targets = ['i-1', 'i-2'];
   return { name: text, targetType: 'instance', protocol, port: 30_000 + port, health, attributes: {}, targets };
 }
 
-function wantedListener(text: string): WantedListener {
+function desiredListener(text: string): DesiredListener {
   const [port = '', protocol = ''] = text.split('/');
-  return { port: Number(port), protocol: protocol as WantedListener['protocol'], group: text }; // a cast: tests use only these
+  return { port: Number(port), protocol: protocol as DesiredListener['protocol'], group: text }; // a cast: tests use only these
 }
 
 const balancer: FoundBalancer = {
@@ -67,14 +67,14 @@ const foundGroup = (name: string, targets: readonly string[]): FoundGroup => ({
 });
 
 const foundListener = (text: string): FoundListener => ({
-  ...wantedListener(text),
+  ...desiredListener(text),
   arn: `arn:listener:${text}`,
   group: `arn:group:${text}`,
   certificate: '',
   tlsPolicy: '',
 });
 
-/** The resources after `wantedFor` is applied. */
+/** The resources after `desiredFor` is applied. */
 const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
   balancer,
   groups: ports.split(' ').map((text) => foundGroup(text, ['i-1', 'i-2'])),
@@ -84,8 +84,8 @@ const foundFor = (ports: string, changes: Partial<Found> = {}): Found => ({
 
 const rule = (port: number, source = '0.0.0.0/0'): Rule => ({ protocol: 'tcp', from: port, to: port, source });
 
-/** Wanted resources with a security group with these rules. */
-const guarded = (...rules: readonly Rule[]): Partial<Wanted> => ({
+/** Desired resources with a security group with these rules. */
+const guarded = (...rules: readonly Rule[]): Partial<Desired> => ({
   securityGroups: ['web'],
   securityGroup: { name: 'web', description: 'clients of web', rules },
 });
@@ -109,7 +109,7 @@ function words(step: Step): string {
 const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] = [
   [
     'nothing is there: the load balancer, groups with their nodes, and only then the ports',
-    stepsTo(wantedFor('80/TCP 81/UDP'), nothing),
+    stepsTo(desiredFor('80/TCP 81/UDP'), nothing),
     [
       'CreateLoadBalancer',
       'CreateTargetGroup 80/TCP',
@@ -120,10 +120,10 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
       'CreateListener 81/UDP',
     ],
   ],
-  ['everything is up to date', stepsTo(wantedFor('80/TCP 81/UDP'), foundFor('80/TCP 81/UDP')), []],
+  ['everything is up to date', stepsTo(desiredFor('80/TCP 81/UDP'), foundFor('80/TCP 81/UDP')), []],
   [
     'a replaced port: opens the new one before it closes the old one, and keeps the load balancer',
-    stepsTo(wantedFor('443/TCP'), foundFor('80/TCP')),
+    stepsTo(desiredFor('443/TCP'), foundFor('80/TCP')),
     [
       'CreateTargetGroup 443/TCP',
       'RegisterTargets 443/TCP i-1,i-2',
@@ -134,7 +134,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   ],
   [
     'a second protocol on a port: modifies the listener',
-    stepsTo(wantedFor('53/TCP_UDP'), foundFor('53/TCP')),
+    stepsTo(desiredFor('53/TCP_UDP'), foundFor('53/TCP')),
     [
       'CreateTargetGroup 53/TCP_UDP',
       'RegisterTargets 53/TCP_UDP i-1,i-2',
@@ -145,20 +145,20 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'changed nodes: registers new ones before it deregisters old ones',
     stepsTo(
-      wantedFor('80/TCP', { groups: [{ ...wantedGroup('80/TCP'), targets: ['i-2', 'i-3'] }] }),
+      desiredFor('80/TCP', { groups: [{ ...desiredGroup('80/TCP'), targets: ['i-2', 'i-3'] }] }),
       foundFor('80/TCP'),
     ),
     ['RegisterTargets 80/TCP i-3', 'DeregisterTargets 80/TCP i-1'],
   ],
   [
     'a crash left a load balancer and a group without a listener',
-    stepsTo(wantedFor('80/TCP'), foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])], listeners: [] })),
+    stepsTo(desiredFor('80/TCP'), foundFor('80/TCP', { groups: [foundGroup('80/TCP', [])], listeners: [] })),
     ['RegisterTargets 80/TCP i-1,i-2', 'CreateListener 80/TCP'],
   ],
   [
     'all settings of the load balancer changed',
     stepsTo(
-      wantedFor('80/TCP', {
+      desiredFor('80/TCP', {
         addressType: 'dualstack',
         subnets: ['subnet-a', 'subnet-b'],
         securityGroups: ['sg-2'],
@@ -179,26 +179,26 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'ignores the order of subnets',
     stepsTo(
-      wantedFor('80/TCP', { subnets: ['subnet-b', 'subnet-a'] }),
+      desiredFor('80/TCP', { subnets: ['subnet-b', 'subnet-a'] }),
       foundFor('80/TCP', { balancer: { ...balancer, subnets: ['subnet-a', 'subnet-b'] } }),
     ),
     [],
   ],
-  ['keeps the subnets if none are given', stepsTo(wantedFor('80/TCP', { subnets: [] }), foundFor('80/TCP')), []],
+  ['keeps the subnets if none are given', stepsTo(desiredFor('80/TCP', { subnets: [] }), foundFor('80/TCP')), []],
   [
     'creates a managed security group with its rules first',
-    stepsTo(wantedFor('80/TCP', guarded(rule(80))), nothing).slice(0, 3),
+    stepsTo(desiredFor('80/TCP', guarded(rule(80))), nothing).slice(0, 3),
     ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
   ],
   [
     'a crash left a security group without rules',
-    stepsTo(wantedFor('80/TCP', guarded(rule(80))), { ...nothing, securityGroup: guard() }).slice(0, 2),
+    stepsTo(desiredFor('80/TCP', guarded(rule(80))), { ...nothing, securityGroup: guard() }).slice(0, 2),
     ['AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'CreateLoadBalancer'],
   ],
   [
     'a security group is up to date',
     stepsTo(
-      wantedFor('80/TCP', guarded(rule(80))),
+      desiredFor('80/TCP', guarded(rule(80))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
     ),
     [],
@@ -206,7 +206,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'changed ports: authorizes clients before it opens a port, and revokes them after it closes one',
     stepsTo(
-      wantedFor('443/TCP', guarded(rule(443))),
+      desiredFor('443/TCP', guarded(rule(443))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
     ),
     [
@@ -222,7 +222,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'changed source ranges',
     stepsTo(
-      wantedFor('80/TCP', guarded(rule(80, '192.0.2.0/24'))),
+      desiredFor('80/TCP', guarded(rule(80, '192.0.2.0/24'))),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80), { ...rule(22), to: 23 }) }),
     ),
     [
@@ -233,21 +233,21 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'named groups replace the managed one, which is deleted afterwards',
     stepsTo(
-      wantedFor('80/TCP', { securityGroups: ['sg-2'] }),
+      desiredFor('80/TCP', { securityGroups: ['sg-2'] }),
       foundFor('80/TCP', { balancer: behind, securityGroup: guard(rule(80)) }),
     ),
     ['SetSecurityGroups sg-2', 'DeleteSecurityGroup sg-1'],
   ],
   [
     'the managed group replaces named ones',
-    stepsTo(wantedFor('80/TCP', guarded(rule(80))), foundFor('80/TCP', { balancer: behind })),
+    stepsTo(desiredFor('80/TCP', guarded(rule(80))), foundFor('80/TCP', { balancer: behind })),
     ['CreateSecurityGroup web', 'AuthorizeSecurityGroupIngress 80 from 0.0.0.0/0', 'SetSecurityGroups web'],
   ],
   [
     'a changed health check and attribute of a group',
     stepsTo(
-      wantedFor('80/TCP', {
-        groups: [{ ...wantedGroup('80/TCP'), health: { ...health, port: '8080' }, attributes: { x: 'true' } }],
+      desiredFor('80/TCP', {
+        groups: [{ ...desiredGroup('80/TCP'), health: { ...health, port: '8080' }, attributes: { x: 'true' } }],
       }),
       foundFor('80/TCP'),
     ),
@@ -256,7 +256,7 @@ const cases: readonly (readonly [string, readonly Step[], readonly string[]])[] 
   [
     'a changed certificate',
     stepsTo(
-      wantedFor('443/TLS', { listeners: [{ ...wantedListener('443/TLS'), certificate: 'arn:new' }] }),
+      desiredFor('443/TLS', { listeners: [{ ...desiredListener('443/TLS'), certificate: 'arn:new' }] }),
       foundFor('443/TLS', { listeners: [{ ...foundListener('443/TLS'), certificate: 'arn:old' }] }),
     ),
     ['ModifyListener 443/TLS'],

@@ -1,4 +1,4 @@
-// The calls that change the existing AWS resources into the wanted ones, in an order that closes no remaining port.
+// The calls that change the existing AWS resources into the desired ones, in an order that closes no remaining port.
 import type {
   CreateListenerInput,
   CreateLoadBalancerInput,
@@ -11,7 +11,7 @@ import { asTags } from './names.ts';
 import type { SecurityGroupStep } from './security-group.ts';
 import { stepsAfter, stepsBefore } from './security-group.ts';
 import type { HealthCheck } from './settings.ts';
-import type { Wanted, WantedGroup, WantedListener } from './wanted.ts';
+import type { Desired, DesiredGroup, DesiredListener } from './desired.ts';
 
 /** Attributes or tags. */
 type StringMap = Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export type Step =
   | { readonly call: 'CreateLoadBalancer'; readonly input: CreateLoadBalancerInput }
   | { readonly call: 'SetSubnets'; readonly input: SubnetSettings }
   | { readonly call: 'SetSecurityGroups'; readonly groups: readonly string[] }
-  | { readonly call: 'SetIpAddressType'; readonly addressType: Wanted['addressType'] }
+  | { readonly call: 'SetIpAddressType'; readonly addressType: Desired['addressType'] }
   | { readonly call: 'AddTags'; readonly arn: string; readonly tags: StringMap }
   | { readonly call: 'ModifyLoadBalancerAttributes'; readonly attributes: StringMap }
   | { readonly call: 'CreateTargetGroup'; readonly input: Omit<CreateTargetGroupInput, 'VpcId'> }
@@ -58,26 +58,28 @@ export type Step =
 const maxTargets = 200;
 
 /** Creations come first and deletions last. Empty if everything is up to date. */
-export function stepsTo(wanted: Wanted, found: Found): readonly Step[] {
+export function stepsTo(desired: Desired, found: Found): readonly Step[] {
   const groupOf = (name: string): FoundGroup | undefined => found.groups.find((group) => group.name === name);
-  const isWanted = ({ name }: FoundGroup): boolean => wanted.groups.some((group) => group.name === name);
-  const kept = found.groups.filter(isWanted);
-  const [subnet = ''] = wanted.subnets;
+  const isDesired = ({ name }: FoundGroup): boolean => desired.groups.some((group) => group.name === name);
+  const kept = found.groups.filter(isDesired);
+  const [subnet = ''] = desired.subnets;
   return [
-    ...stepsBefore(wanted.securityGroup, found.securityGroup, { tags: wanted.tags, subnet }),
-    ...balancerSteps(wanted, found),
-    ...tagSteps(wanted.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
-    ...wanted.groups.flatMap((group) => groupSteps(group, wanted, groupOf(group.name))),
-    ...wanted.groups.flatMap(({ name, targets }) => registrations(name, targets, groupOf(name)?.targets ?? [])),
-    ...wanted.listeners.flatMap((listener) =>
-      listenerSteps(listener, wanted, { found, arn: groupOf(listener.group)?.arn }),
+    ...stepsBefore(desired.securityGroup, found.securityGroup, { tags: desired.tags, subnet }),
+    ...balancerSteps(desired, found),
+    ...tagSteps(desired.tags, [...(found.balancer === undefined ? [] : [found.balancer]), ...kept]),
+    ...desired.groups.flatMap((group) => groupSteps(group, desired, groupOf(group.name))),
+    ...desired.groups.flatMap(({ name, targets }) => registrations(name, targets, groupOf(name)?.targets ?? [])),
+    ...desired.listeners.flatMap((listener) =>
+      listenerSteps(listener, desired, { found, arn: groupOf(listener.group)?.arn }),
     ),
     ...found.listeners
-      .filter(({ port }) => !wanted.listeners.some((listener) => listener.port === port))
+      .filter(({ port }) => !desired.listeners.some((listener) => listener.port === port))
       .map(({ arn }) => ({ call: 'DeleteListener', arn }) as const),
-    ...wanted.groups.flatMap(({ name, targets }) => deregistrations(name, targets, groupOf(name)?.targets ?? [])),
-    ...found.groups.filter((group) => !isWanted(group)).map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
-    ...stepsAfter(wanted.securityGroup, found.securityGroup),
+    ...desired.groups.flatMap(({ name, targets }) => deregistrations(name, targets, groupOf(name)?.targets ?? [])),
+    ...found.groups
+      .filter((group) => !isDesired(group))
+      .map(({ arn }) => ({ call: 'DeleteTargetGroup', arn }) as const),
+    ...stepsAfter(desired.securityGroup, found.securityGroup),
   ];
 }
 
@@ -86,10 +88,10 @@ export function targetSteps(
   targetsOf: (group: FoundGroup) => readonly string[] | undefined,
   { groups }: Found,
 ): readonly Step[] {
-  const all = groups.map((group) => ({ ...group, wanted: targetsOf(group) ?? group.targets }));
+  const all = groups.map((group) => ({ ...group, desired: targetsOf(group) ?? group.targets }));
   return [
-    ...all.flatMap(({ name, targets, wanted }) => registrations(name, wanted, targets)),
-    ...all.flatMap(({ name, targets, wanted }) => deregistrations(name, wanted, targets)),
+    ...all.flatMap(({ name, targets, desired }) => registrations(name, desired, targets)),
+    ...all.flatMap(({ name, targets, desired }) => deregistrations(name, desired, targets)),
   ];
 }
 
@@ -101,17 +103,19 @@ export const removalSteps = ({ securityGroup, balancer, groups, listeners }: Fou
   ...stepsAfter(undefined, securityGroup),
 ];
 
-function balancerSteps(wanted: Wanted, { balancer, securityGroup }: Found): readonly Step[] {
-  const attributes = differing(wanted.attributes, balancer?.attributes ?? {});
-  const named = wanted.securityGroups.map((name) => (name === securityGroup?.name ? securityGroup.id : name));
+function balancerSteps(desired: Desired, { balancer, securityGroup }: Found): readonly Step[] {
+  const attributes = differing(desired.attributes, balancer?.attributes ?? {});
+  const named = desired.securityGroups.map((name) => (name === securityGroup?.name ? securityGroup.id : name));
   return [
-    ...(balancer === undefined ? [creation(wanted)] : balancerChanges({ ...wanted, securityGroups: named }, balancer)),
+    ...(balancer === undefined
+      ? [creation(desired)]
+      : balancerChanges({ ...desired, securityGroups: named }, balancer)),
     ...stepIf(!isEmpty(attributes), { call: 'ModifyLoadBalancerAttributes', attributes }),
   ];
 }
 
-function creation(wanted: Wanted): Step {
-  const { name, scheme, addressType, securityGroups, tags } = wanted;
+function creation(desired: Desired): Step {
+  const { name, scheme, addressType, securityGroups, tags } = desired;
   return {
     call: 'CreateLoadBalancer',
     input: {
@@ -120,24 +124,24 @@ function creation(wanted: Wanted): Step {
       Scheme: scheme,
       IpAddressType: addressType,
       Tags: asTags(tags),
-      ...subnetSettings(wanted),
+      ...subnetSettings(desired),
       ...(securityGroups.length === 0 ? {} : { SecurityGroups: [...securityGroups] }),
     },
   };
 }
 
 /** Subnets, with an elastic address for each if there are any. */
-const subnetSettings = ({ subnets, elasticAddresses }: Wanted): SubnetSettings =>
+const subnetSettings = ({ subnets, elasticAddresses }: Desired): SubnetSettings =>
   elasticAddresses.length === 0
     ? { Subnets: [...subnets] }
     : { SubnetMappings: subnets.map((SubnetId, index) => ({ SubnetId, AllocationId: elasticAddresses[index] })) };
 
-function balancerChanges(wanted: Wanted, found: FoundBalancer): readonly Step[] {
-  const { subnets, securityGroups, addressType } = wanted;
+function balancerChanges(desired: Desired, found: FoundBalancer): readonly Step[] {
+  const { subnets, securityGroups, addressType } = desired;
   const isOther = (list: readonly string[], old: readonly string[]): boolean =>
     list.length > 0 && !isSameSet(list, old);
   return [
-    ...stepIf(isOther(subnets, found.subnets), { call: 'SetSubnets', input: subnetSettings(wanted) }),
+    ...stepIf(isOther(subnets, found.subnets), { call: 'SetSubnets', input: subnetSettings(desired) }),
     ...stepIf(isOther(securityGroups, found.securityGroups), { call: 'SetSecurityGroups', groups: securityGroups }),
     ...stepIf(addressType !== found.addressType, { call: 'SetIpAddressType', addressType }),
   ];
@@ -149,7 +153,7 @@ function tagSteps(tags: StringMap, tagged: readonly (FoundBalancer | FoundGroup)
   return tagged.filter((each) => !isTagged(each.tags)).map(({ arn }) => ({ call: 'AddTags', arn, tags }));
 }
 
-function groupSteps(group: WantedGroup, { tags }: Wanted, found: FoundGroup | undefined): readonly Step[] {
+function groupSteps(group: DesiredGroup, { tags }: Desired, found: FoundGroup | undefined): readonly Step[] {
   const { name, targetType, protocol, port } = group;
   const health = healthInput(group.health);
   const shape = { Name: name, TargetType: targetType, Protocol: protocol, Port: port } as const;
@@ -173,9 +177,9 @@ const healthInput = (health: HealthCheck): Omit<ModifyTargetGroupInput, 'TargetG
   UnhealthyThresholdCount: health.unhealthyThreshold,
 });
 
-function isSameHealth(wanted: HealthCheck, found: FoundHealth): boolean {
-  const { path, ...rest } = wanted;
-  const fields: Partial<FoundHealth> = wanted.protocol === 'TCP' || path === undefined ? rest : { ...rest, path };
+function isSameHealth(desired: HealthCheck, found: FoundHealth): boolean {
+  const { path, ...rest } = desired;
+  const fields: Partial<FoundHealth> = desired.protocol === 'TCP' || path === undefined ? rest : { ...rest, path };
   return Object.entries(fields).every(([name, value]) => found[name as keyof FoundHealth] === value); // a cast to its own keys
 }
 
@@ -185,7 +189,7 @@ interface ExistingTarget {
   readonly arn: string | undefined;
 }
 
-function listenerSteps(listener: WantedListener, { tags }: Wanted, { found, arn }: ExistingTarget): readonly Step[] {
+function listenerSteps(listener: DesiredListener, { tags }: Desired, { found, arn }: ExistingTarget): readonly Step[] {
   const { port, protocol, group, certificate, tlsPolicy } = listener;
   const old = found.listeners.find((each) => each.port === port);
   const tls = {
@@ -199,16 +203,16 @@ function listenerSteps(listener: WantedListener, { tags }: Wanted, { found, arn 
   return [{ call: 'ModifyListener', group, input: { ListenerArn: old.arn, ...change, ...tls } }];
 }
 
-const isSameListener = ({ protocol, certificate = '', tlsPolicy }: WantedListener, old: FoundListener): boolean =>
+const isSameListener = ({ protocol, certificate = '', tlsPolicy }: DesiredListener, old: FoundListener): boolean =>
   protocol === old.protocol && certificate === old.certificate && (tlsPolicy ?? old.tlsPolicy) === old.tlsPolicy;
 
 const stepIf = (isNeeded: boolean, step: Step): readonly Step[] => (isNeeded ? [step] : []);
 
-const registrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
-  inBatches(without(wanted, found)).map((targets) => ({ call: 'RegisterTargets', group, targets }));
+const registrations = (group: string, desired: readonly string[], found: readonly string[]): readonly Step[] =>
+  inBatches(without(desired, found)).map((targets) => ({ call: 'RegisterTargets', group, targets }));
 
-const deregistrations = (group: string, wanted: readonly string[], found: readonly string[]): readonly Step[] =>
-  inBatches(without(found, wanted)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
+const deregistrations = (group: string, desired: readonly string[], found: readonly string[]): readonly Step[] =>
+  inBatches(without(found, desired)).map((targets) => ({ call: 'DeregisterTargets', group, targets }));
 
 const inBatches = (targets: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(targets.length / maxTargets) }, (_, part) =>
@@ -219,8 +223,8 @@ const without = (all: readonly string[], some: readonly string[]): readonly stri
   all.filter((each) => !some.includes(each));
 
 /** Attributes that AWS does not list count as `false`. */
-const differing = (wanted: StringMap, found: StringMap): StringMap =>
-  Object.fromEntries(Object.entries(wanted).filter(([name, value]) => (found[name] ?? 'false') !== value));
+const differing = (desired: StringMap, found: StringMap): StringMap =>
+  Object.fromEntries(Object.entries(desired).filter(([name, value]) => (found[name] ?? 'false') !== value));
 
 const isEmpty = (words: StringMap): boolean => Object.keys(words).length === 0;
 

@@ -28,12 +28,12 @@ export function endpointTargets(
   slices: readonly EndpointSlice[],
   { port, protocol }: OpenPort,
 ): readonly string[] | undefined {
-  const wanted = ports.find((each) => each.port === port && protocolOf(each) === protocol);
-  if (wanted === undefined) return undefined;
+  const desired = ports.find((each) => each.port === port && protocolOf(each) === protocol);
+  if (desired === undefined) return undefined;
   const targets = slices
     .filter(({ addressType }) => addressType === 'IPv4')
     .flatMap((slice) => {
-      const number = portNumberIn(slice, wanted);
+      const number = portNumberIn(slice, desired);
       const ready = (slice.endpoints ?? []).filter(isReady);
       return number === undefined ? [] : ready.flatMap(({ addresses }) => `${addresses?.[0]}:${number}`);
     });

@@ -194,14 +194,14 @@ test('LB-24 never allocates a port of an address twice, and can rebuild its stat
           now.delete(each);
           continue;
         }
-        const wanted = requestOf(each.name, each.ports.join(' '), {
+        const desired = requestOf(each.name, each.ports.join(' '), {
           sharingKey: each.sharingKey,
           pool: each.pool,
           addresses: each.addresses,
         });
-        const before = allocator.addressesOf(wanted.key);
-        if ('code' in allocator.allocate(wanted)) assert.deepEqual(allocator.addressesOf(wanted.key), before);
-        else now.set(each.name, wanted);
+        const before = allocator.addressesOf(desired.key);
+        if ('code' in allocator.allocate(desired)) assert.deepEqual(allocator.addressesOf(desired.key), before);
+        else now.set(each.name, desired);
         const taken = [...now.values()].flatMap(({ key, ports }) =>
           allocator
             .addressesOf(key)

@@ -98,7 +98,7 @@ export function providerContract(open: () => Promise<Provider>): void {
   });
 }
 
-/** For providers that can tell that a zone has changed since it was read: of two that write at once, one wins. */
+/** For providers that detect changes of a zone since it was read: if two write at once, one of them fails. */
 export function conflictContract(open: () => Promise<Provider>): void {
   test('never overwrites what changed after it was read', async () => {
     await using provider = await open();

@@ -84,8 +84,8 @@ describe('authentication of a connection', () => {
       sent.on('error', reject);
       sent.end('{}');
     });
-  const userOf = async (asked: RequestSettings): Promise<unknown> => {
-    const { status, body } = await ask(asked);
+  const userOf = async (requested: RequestSettings): Promise<unknown> => {
+    const { status, body } = await ask(requested);
     return status === 201
       ? body.status.userInfo.username
       : status === 403
@@ -120,8 +120,8 @@ describe('authentication of a connection', () => {
   ];
   for (const { name, as, token, want } of cases) {
     test(`${name}: ${want}`, async () => {
-      const asked = { as: await as?.(), ...(token === undefined ? {} : { token }) };
-      assert.equal(await userOf(asked), want);
+      const requested = { as: await as?.(), ...(token === undefined ? {} : { token }) };
+      assert.equal(await userOf(requested), want);
     });
   }
 

@@ -101,8 +101,8 @@ const users: readonly {
 describe('the user of impersonation headers', () => {
   for (const { name, headers, want } of users) {
     test(name, () => {
-      const asked = readImpersonation(headers.flat());
-      const user = asked === undefined ? undefined : impersonatedUser(asked);
+      const requested = readImpersonation(headers.flat());
+      const user = requested === undefined ? undefined : impersonatedUser(requested);
       assert.deepEqual(user, want === undefined ? undefined : { uid: '', ...want });
     });
   }
@@ -137,10 +137,10 @@ test('checks targets in the order of Kubernetes', () => {
     'Impersonate-User',
     account,
   ];
-  const asked = readImpersonation(headers);
-  assert.ok(asked);
+  const requested = readImpersonation(headers);
+  assert.ok(requested);
   const own = 'authentication.k8s.io';
-  assert.deepEqual(impersonationTargets(asked), [
+  assert.deepEqual(impersonationTargets(requested), [
     { group: '', resource: 'serviceaccounts', subresource: '', namespace: 'shop', name: 'cart' },
     { group: '', resource: 'groups', subresource: '', namespace: '', name: 'g' },
     { group: own, resource: 'userextras', subresource: 'scopes', namespace: '', name: 'a' },

@@ -29,16 +29,16 @@ export async function requestToken(
   const { fieldValidation } = parseWriteOptions(info.query, 'CreateOptions');
   const body = await readObject(context, request, tokenRequestKind, fieldValidation);
   for (const warning of body.warnings) warnings.push(warning);
-  const asked = tokenRequestKind.applyDefaults(body.object as TokenRequest); // decoded by that kind's schema
-  checkIdentity(asked, info);
+  const tokenRequest = tokenRequestKind.applyDefaults(body.object as TokenRequest); // decoded by that kind's schema
+  checkIdentity(tokenRequest, info);
   const lookup = lookupIn(context.watchCache);
   const account = lookup(serviceAccountKind, namespace, name);
   if (account === undefined) throw notFound({ group: '', resource: serviceAccountKind.plural, name });
-  const errors = tokenRequestKind.validateCreate(asked, context.write);
+  const errors = tokenRequestKind.validateCreate(tokenRequest, context.write);
   if (errors.length > 0) throw invalid({ group, resource: kind, name: '' }, errors);
 
-  restrictToken(context, request.user, { namespace, name, request: asked });
-  const { spec } = asked;
+  restrictToken(context, request.user, { namespace, name, request: tokenRequest });
+  const { spec } = tokenRequest;
   const uid = account.metadata.uid ?? '';
   const bound = bindingClaims(spec.boundObjectRef, { namespace, name }, lookup);
   const seconds = cappedLifetime(spec.expirationSeconds ?? 0, warnings);
@@ -53,7 +53,7 @@ export async function requestToken(
   const answer = {
     kind,
     apiVersion: `${group}/${version}`,
-    metadata: { ...asked.metadata, name, namespace, uid, creationTimestamp: timestamp(now) },
+    metadata: { ...tokenRequest.metadata, name, namespace, uid, creationTimestamp: timestamp(now) },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token, expirationTimestamp: timestamp(now + seconds * 1000) },
   };

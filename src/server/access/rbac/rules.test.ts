@@ -17,7 +17,7 @@ const request = (change: Partial<ResourceAttributes>): ResourceAttributes => ({
   name: 'web',
   ...change,
 });
-const path = (asked: string, verb = 'get'): Attributes => ({ isResource: false, verb, path: asked });
+const path = (url: string, verb = 'get'): Attributes => ({ isResource: false, verb, path: url });
 const rule = (change: Partial<PolicyRule>): PolicyRule => ({
   verbs: ['get'],
   apiGroups: [''],

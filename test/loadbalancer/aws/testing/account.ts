@@ -149,13 +149,13 @@ export class Account {
   createListener(input: Input): ListenerRecord {
     const balancer = this.balancer(text(input, 'LoadBalancerArn'));
     const port = Number(text(input, 'Port'));
-    const wanted = this.#checked(balancer, { port, ...listenerFields(input) });
+    const desired = this.#checked(balancer, { port, ...listenerFields(input) });
     const old = Array.from(balancer.listeners.values()).find((each) => each.port === port);
     if (old !== undefined) {
-      if (old.protocol === wanted.protocol && old.group === wanted.group) return old;
+      if (old.protocol === desired.protocol && old.group === desired.group) return old;
       throw new ElbError('DuplicateListener', `A listener already exists on this port for this load balancer`);
     }
-    const made = { ...wanted, arn: `${balancer.arn.replace(':loadbalancer/', ':listener/')}/${this.#next()}` };
+    const made = { ...desired, arn: `${balancer.arn.replace(':loadbalancer/', ':listener/')}/${this.#next()}` };
     balancer.listeners.set(made.arn, made);
     return made;
   }

@@ -107,13 +107,13 @@ export async function inconsistencies(cluster: TestCluster, cloudName: string, e
         wrong.push(`${name} still has a load balancer or finalizer`);
       continue;
     }
-    const wanted = plan(cloud, { service, era, isMixingAllowed: true });
+    const desired = plan(cloud, { service, era, isMixingAllowed: true });
     const isRefused = isTrue(service, 'LoadBalancerPortsError');
-    if (isRefused !== (wanted.refusal !== undefined)) wrong.push(`${name}: the condition is wrong`);
+    if (isRefused !== (desired.refusal !== undefined)) wrong.push(`${name}: the condition is wrong`);
     const [ingress] = service.status.loadBalancer.ingress ?? [];
     if (ingress?.ports?.length !== service.spec.ports?.length) wrong.push(`${name}: the ports are wrong`);
-    if (wanted.refusal !== undefined) continue; // existing resources stay
-    const [is, expected] = [resourcesText(resourcesOf(found)), resourcesText(wanted.resources)];
+    if (desired.refusal !== undefined) continue; // existing resources stay
+    const [is, expected] = [resourcesText(resourcesOf(found)), resourcesText(desired.resources)];
     if (is !== expected) wrong.push(`${name}: ${is} is not ${expected}`);
     if (ingress?.ip !== found?.spec.address) wrong.push(`${name}: the address is wrong`);
   }

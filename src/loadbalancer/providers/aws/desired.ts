@@ -1,4 +1,4 @@
-// The wanted AWS resources of a Service: the plan in terms of ELBv2.
+// The desired AWS resources of a Service: the plan in terms of ELBv2.
 import { protocolOf } from '../../../api/kinds/core/service/facts.ts';
 import type { Service } from '../../../api/kinds/core/service/schema.ts';
 import type { Backends } from '../../controller/provider.ts';
@@ -7,14 +7,14 @@ import type { Resource } from '../../clouds/resource.ts';
 import type { Owner } from './names.ts';
 import { balancerName, groupName, tagsFor } from './names.ts';
 import type { ElbProtocol } from './found.ts';
-import type { WantedSecurityGroup } from './security-group.ts';
+import type { DesiredSecurityGroup } from './security-group.ts';
 import { securityGroupFor } from './security-group.ts';
 import type { HealthCheck, Settings } from './settings.ts';
 import type { TargetType } from './targets.ts';
 import { endpointTargets, instanceTargets } from './targets.ts';
 
 /** A target group. */
-export interface WantedGroup {
+export interface DesiredGroup {
   readonly name: string;
   readonly targetType: TargetType;
   readonly protocol: ElbProtocol;
@@ -26,7 +26,7 @@ export interface WantedGroup {
 }
 
 /** A listener; port numbers are unique. */
-export interface WantedListener {
+export interface DesiredListener {
   readonly port: number;
   readonly protocol: ElbProtocol;
   /** The name of the target group. */
@@ -35,8 +35,8 @@ export interface WantedListener {
   readonly tlsPolicy?: string;
 }
 
-/** The wanted resources. An empty list of subnets keeps the existing ones. */
-export interface Wanted {
+/** The desired resources. An empty list of subnets keeps the existing ones. */
+export interface Desired {
   readonly name: string;
   readonly scheme: 'internal' | 'internet-facing';
   readonly addressType: 'ipv4' | 'dualstack';
@@ -45,14 +45,14 @@ export interface Wanted {
   /** IDs, or the name of the managed group. */
   readonly securityGroups: readonly string[];
   /** The managed security group, if no groups are named. */
-  readonly securityGroup?: WantedSecurityGroup;
+  readonly securityGroup?: DesiredSecurityGroup;
   readonly tags: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, string>>;
-  readonly groups: readonly WantedGroup[];
-  readonly listeners: readonly WantedListener[];
+  readonly groups: readonly DesiredGroup[];
+  readonly listeners: readonly DesiredListener[];
 }
 
-export interface WantedInput {
+export interface DesiredInput {
   readonly owner: Owner;
   readonly service: Service;
   readonly backends: Backends;
@@ -65,7 +65,7 @@ export interface WantedInput {
 const proxyHealth = { protocol: 'HTTP', port: '10256', path: '/healthz' } as const;
 
 /** Converts a plan. */
-export function wantedOf(input: WantedInput): Wanted {
+export function desiredOf(input: DesiredInput): Desired {
   const { owner, service, planned, settings, keepsSecurityGroup } = input;
   const units = planned.resources.filter(({ type }) => type === 'Listener').map((unit) => portOf(input, unit));
   const listeners = units.map(({ listener }) => listener);
@@ -87,11 +87,11 @@ export function wantedOf(input: WantedInput): Wanted {
 }
 
 interface PortOfBalancer {
-  readonly group: WantedGroup;
-  readonly listener: WantedListener;
+  readonly group: DesiredGroup;
+  readonly listener: DesiredListener;
 }
 
-function portOf({ owner, service, settings, backends }: WantedInput, unit: Resource): PortOfBalancer {
+function portOf({ owner, service, settings, backends }: DesiredInput, unit: Resource): PortOfBalancer {
   const { protocol: word = '', nodePort = '0' } = unit.settings;
   const [front, isTls] = [elbProtocol(word), word === 'TLS'];
   const protocol = isTls ? (settings.hasTlsTargets ? 'TLS' : 'TCP') : front;

@@ -1,5 +1,5 @@
 /** The commands of an agent in a namespace. */
-export type Order =
+export type Command =
   | { readonly do: 'serve'; readonly name: string; readonly port: number }
   | {
       readonly do: 'dial';
@@ -19,6 +19,6 @@ export type Order =
   | { readonly do: 'load'; readonly address: string; readonly port: number; readonly parallel: number }
   | { readonly do: 'stop' }
   /** The number of connections and datagrams that its servers have received. */
-  | { readonly do: 'heard' }
+  | { readonly do: 'received' }
   /** The first packet of an SCTP association, which many kernels cannot send from an SCTP socket. */
   | { readonly do: 'associate'; readonly address: string; readonly port: number; readonly fromPort: number };
