@@ -19,7 +19,7 @@ const readings = [
   { name: 'a pointer cut off', bytes: '\x01a\xc0', want: undefined },
   { name: 'a label cut off', bytes: '\x05abc', want: undefined },
   { name: 'no end', bytes: '\x03abc', want: undefined },
-  { name: 'a label type that nobody uses', bytes: '\x41a\0', want: undefined },
+  { name: 'an unused label type', bytes: '\x41a\0', want: undefined },
   { name: 'nothing', bytes: '', want: undefined },
   { name: '255 bytes', bytes: `${`\x3f${'a'.repeat(63)}`.repeat(3)}\x3d${'a'.repeat(61)}\0`, wantLength: 253 },
   { name: '256 bytes', bytes: `${`\x3f${'a'.repeat(63)}`.repeat(3)}\x3e${'a'.repeat(62)}\0`, want: undefined },

@@ -71,7 +71,7 @@ test('counts the lines that a closed pipe does not accept', async () => {
   await fairlead.stop();
 });
 
-test('serves and stops although nobody reads its full log pipe', async () => {
+test('serves and stops although its full log pipe is not read', async () => {
   await using data = await temporaryDirectory();
   const path = join(data.path, 'log');
   using _reader = await namedPipe(path);
@@ -82,7 +82,7 @@ test('serves and stops although nobody reads its full log pipe', async () => {
   await fairlead.stop();
 });
 
-test('serves and stops although nobody reads its full log socket, like that of journald', async () => {
+test('serves and stops although its full log socket, like that of journald, is not read', async () => {
   await using data = await temporaryDirectory();
   const directory = join(data.path, 'data');
   const reader = createServer({ pauseOnConnect: true }).listen(join(data.path, 'socket'));
@@ -105,7 +105,7 @@ test('serves and stops although nobody reads its full log socket, like that of j
   }
 });
 
-test('stops although nobody reads stdout', async () => {
+test('stops although its stdout is not read', async () => {
   await using data = await temporaryDirectory();
   const path = join(data.path, 'out');
   using _reader = await namedPipe(path);

@@ -30,7 +30,7 @@ function placesOf({ fields }: StructSchema): readonly string[] {
 }
 
 /**
- * What protobuf preserves: no nulls, empty lists and empty objects, which it does not tell apart where a list or map is, and
+ * What protobuf preserves: no nulls, empty lists and empty objects, which are equal in a list or map, and
  * no kind and version, which only an envelope has.
  */
 function preserved(schema: Schema, value: unknown): unknown {

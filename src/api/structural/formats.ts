@@ -148,6 +148,6 @@ const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['k8slongname', (text) => dnsSubdomainErrors(text).length === 0],
 ]);
 
-/** The check of a format; undefined for a format that Kubernetes does not know. */
+/** The check of a format; undefined for a format that Kubernetes ignores. */
 export const formatCheck = (format: string): ((text: string) => boolean) | undefined =>
   formats.get(format.replaceAll('-', ''));

@@ -172,3 +172,19 @@ function entries(value: unknown, read: (item: unknown, name: string) => unknown)
   for (const name of Object.keys(value).sort()) setField(result, name, read(value[name] ?? {}, name));
   return result;
 }
+
+/** A schema and all schemas in it. */
+export function everySchema(schema: JsonSchema | undefined): readonly JsonSchema[] {
+  const found: JsonSchema[] = [];
+  const visit = (each: JsonSchema | undefined): void => {
+    if (each === undefined) return;
+    found.push(each);
+    visit(itemsOf(each));
+    visit(valuesOf(each));
+    visit(each.not);
+    for (const nested of [each.allOf, each.anyOf, each.oneOf]) nested?.forEach(visit);
+    for (const property of Object.values(each.properties ?? {})) visit(property);
+  };
+  visit(schema);
+  return found;
+}

@@ -28,7 +28,7 @@ export function memberAccess(namespace: string): readonly Manifest[] {
         },
       ],
     }),
-    // The controller renews its own token, and that of nobody else.
+    // The controller may renew its own token, and no other.
     ...grantManifests({
       name: memberAccount,
       namespace,

@@ -31,7 +31,7 @@ export const partManifests = ({ values, namespace, version }: Installation): rea
     .map(({ manifest }) => manifest),
 ];
 
-/** All manifests, for a cluster of which nothing is known. */
+/** All manifests, for a cluster that is not read. */
 export const allManifests = (installation: Installation): readonly Manifest[] => [
   ...definitionsFor(neededGroups(installation.values)),
   ...partManifests(installation),

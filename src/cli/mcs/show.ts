@@ -75,7 +75,7 @@ function memberOf(snapshot: Snapshot, id: string): Member {
 }
 
 export interface WhyQuestion {
-  /** The cluster to look from; undefined: the first one in which a step is broken, else the first one. */
+  /** The cluster to explain for; undefined: the first one in which a step is broken, else the first one. */
   readonly from?: string | undefined;
   readonly api: McsApi;
   /** Cluster → its DNS server, as `address:port`. */

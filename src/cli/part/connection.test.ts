@@ -40,7 +40,7 @@ test('reports an unreachable server once, and its return', async () => {
   assert.deepEqual(connection.problems(), [
     'requests to the API server https://192.0.2.1:6443 fail: connect ECONNREFUSED 192.0.2.1:6443',
   ]);
-  state.next = () => answer(404); // an answer, whatever it says
+  state.next = () => answer(404); // any answer proves that the server runs
   await connection.transport.request(get);
   assert.deepEqual(connection.problems(), []);
   assert.deepEqual(logged, ['requests to the API server fail, retrying', 'requests to the API server succeed again']);

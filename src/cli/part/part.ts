@@ -99,7 +99,7 @@ export interface UpCluster {
   readonly sectionOf?: (part: string) => Settings;
   /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
-  /** The ports of the dashboard, of which the first free one is used. */
+  /** The ports of the dashboard; the first free one is used. */
   readonly dashboardPorts?: readonly number[];
   /** The range of its supercluster IPs. */
   readonly superclusterCidrs?: readonly string[];

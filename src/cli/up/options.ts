@@ -39,7 +39,7 @@ export interface ClusterOptions {
   readonly advertise?: string;
   /** The address of its DNS server, if it has one. */
   readonly dns?: { readonly address: string; readonly port: number };
-  /** The ports of the dashboard, of which the first free one is used. */
+  /** The ports of the dashboard; the first free one is used. */
   readonly dashboardPorts?: readonly number[];
   readonly serviceCidrs: readonly string[];
   /** The range of its supercluster IPs, if it is in a set. */

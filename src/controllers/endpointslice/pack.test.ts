@@ -115,7 +115,7 @@ for (const { name, before, pods, want, writes } of cases) {
   });
 }
 
-/** Pods of which each has one of ten names. */
+/** Pods that share ten names. */
 const somePods: fc.Arbitrary<Pod[]> = fc
   .uniqueArray(
     fc.record({

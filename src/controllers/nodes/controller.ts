@@ -37,7 +37,7 @@ export const runNodeLifecycle = (context: ControllerContext, signal: AbortSignal
 
 /**
  * Reconciles nodes by their reports: the Lease in `kube-node-lease` and the heartbeats of their conditions. Nodes without
- * a Lease are left alone, because nobody reports for them.
+ * a Lease are left alone, because nothing reports their health.
  */
 class NodeLifecycleController {
   readonly #context: ControllerContext;

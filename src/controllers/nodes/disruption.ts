@@ -9,7 +9,7 @@ export interface ZoneHealth {
 
 /** Nodes per second from which Pods are evicted in a zone in the normal case. */
 const normalRate = 0.1;
-/** The rate in a large zone of which most nodes failed. */
+/** The rate in a large zone where most nodes failed. */
 const reducedRate = 0.01;
 /** A zone with more nodes than this is large. */
 const largeZone = 50;

@@ -8,7 +8,7 @@ import { AnswerError } from './errors.ts';
 import { objectsIn } from './manifest.ts';
 
 const era = 'today';
-/** More Services in one manifest would make a page that nobody reads. */
+/** Limits the length of the page. */
 const maxServices = 50;
 
 /** The plan of one Service at all clouds. */

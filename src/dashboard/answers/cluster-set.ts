@@ -1,4 +1,4 @@
-// The ways to ask clusters what a cached row does not say: answers of DNS, and the state of the cluster set.
+// What cached rows do not contain, read from clusters on request: DNS answers and the state of the cluster set.
 import { sleep, systemClock } from '../../client/clock.ts';
 import type { DnsInspection, ExplainedAnswer, Question } from '../../dns/inspect.ts';
 import { inspectDns } from '../../dns/inspect.ts';
@@ -13,7 +13,7 @@ const readMs = 15_000;
 /** A snapshot of the set is taken again after this time. */
 const freshMs = 500;
 
-/** Reads clusters when somebody asks, and as long as somebody does. */
+/** Reads clusters while requests need them. */
 export class ClusterSet implements AsyncDisposable {
   readonly sources: ReadonlyMap<string, ClusterSource>;
   /** Cluster → its zones. */

@@ -13,7 +13,7 @@ export class KeptOpen<T extends AsyncDisposable> implements AsyncDisposable {
     this.#idleMs = idleMs;
   }
 
-  /** Runs `work`. Concurrent uses share one; a failure to open is forgotten, so that the next use tries again. */
+  /** Runs `work`. Concurrent uses share one; the use after a failed one opens it again. */
   async use<R>(work: (value: T) => R | Promise<R>): Promise<R> {
     clearTimeout(this.#timer);
     this.#users++;

@@ -107,7 +107,7 @@ const failed = (cluster: string, question: string, reason: string): Answer => ({
   why: [reason],
 });
 
-/** More would be a page that nobody reads. */
+/** Limits the length of the page. */
 const maxHolders = 100;
 
 function holdersIn(feed: ClusterFeed, address: string, viewer: Viewer): readonly Holder[] {

@@ -1,4 +1,4 @@
-// What the multi-cluster controller knows about a Service: why it is missing in a cluster, and what an export would do.
+// The state of a Service in the cluster set: why it is missing in a cluster, and the effect of an export.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';

@@ -1,4 +1,4 @@
-// Bundles the page for browsers. A clone does this at the first visit, so that there is no build to forget; the published
+// Bundles the page for browsers. A clone does this at the first visit, so that no build step is necessary; the published
 // package contains the result.
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

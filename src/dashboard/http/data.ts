@@ -1,4 +1,4 @@
-// What the page asks for, besides rows.
+// Requests of the page, besides rows.
 import { Semaphore } from '../../machine/semaphore.ts';
 import { balancerPlans } from '../answers/balancer-plans.ts';
 import type { ClusterSet } from '../answers/cluster-set.ts';

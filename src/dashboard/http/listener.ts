@@ -53,8 +53,8 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * Whether a `Host` header names this server. Names are listed, against DNS rebinding; an address is not a name that
-   * somebody else could point here, and an other port may be forwarded to this one.
+   * Whether a `Host` header names this server. Names must be listed, against DNS rebinding; addresses need not, since
+   * DNS does not resolve them. Any port is accepted, because it may be forwarded to this one.
    */
   isOwn(host: string): boolean {
     const { names = [], host: own } = this.#options;

@@ -20,7 +20,7 @@ export interface RowStreamOptions {
   readonly onClosed: () => void;
 }
 
-/** Why a stream ends for good: another one of the same browser took its place, or nobody is signed in any more. */
+/** Why a stream ends for good: another stream of the same browser replaced it, or the session ended. */
 export type EndReason = 'replaced' | 'signed out';
 
 /** Rows in one message. */
@@ -115,7 +115,7 @@ export class RowStream {
 
   /** Sends the rows of all collected ids, at the pace of the client. */
   async #pump(events: readonly EventRow[] = []): Promise<void> {
-    // Events are for people who look: those of a client that is behind are dropped.
+    // Clients that are behind receive no Events: people read only current ones.
     if (this.#isPumping) return;
     this.#isPumping = true;
     let rest = events;

@@ -136,7 +136,7 @@ describe('the dashboard at an address that others can reach', () => {
     return { ids, received: () => received, [Symbol.dispose]: () => void response.destroy() };
   };
 
-  test('has no secret that signs in, and asks for a token for each cluster', async () => {
+  test('accepts no secret, and requires a token for each cluster', async () => {
     assert.equal(web.url, `https://0.0.0.0:${web.port}/`);
     assert.equal((await get('/enter/anything')).resume().statusCode, 404);
     assert.equal(await text(await get('/api/session')), '{"isSignedIn":false,"clusters":["east"]}');

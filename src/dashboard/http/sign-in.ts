@@ -23,7 +23,7 @@ export class StartSecret {
   }
 }
 
-/** Tokens that are checked at once, and that wait; anybody may send some. */
+/** Limits of tokens that are checked at once and that wait, since anyone may send tokens. */
 const [atOnce, waiting] = [4, 32];
 /** Tokens of providers have a few kilobytes. */
 const maxTokenLength = 16_384;

@@ -119,14 +119,14 @@ export class Streams implements Disposable {
     }
   }
 
-  /** Keeps connections open, and reviews the rights of those who look. */
+  /** Keeps connections open, and reviews the rights of viewers. */
   async #tend(): Promise<void> {
     const sessions = new Set(Array.from(this.#open, ({ session }) => session));
     for (const { stream } of this.#open) stream.keepAlive();
     await Promise.all(Array.from(sessions, (session) => this.#review(session)));
   }
 
-  /** Sends rows that the rights of a viewer no longer hide, and removes those that they do. */
+  /** Sends rows that became visible to a viewer, and removes rows that no longer are. */
   async #review({ viewer, streams }: Session): Promise<void> {
     if (!(await viewer.review())) return;
     if (!viewer.isValid) for (const end of streams) end('signed out');

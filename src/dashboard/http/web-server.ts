@@ -173,7 +173,7 @@ export class WebServer implements AsyncDisposable {
     sendJson(response, 200, answer);
   }
 
-  /** What the page shows before anybody has signed in. */
+  /** What the page shows before sign-in. */
   #stateOf(session: Session | undefined): SessionState {
     if (session !== undefined) return { isSignedIn: true, ...(session.viewer.isOwner ? {} : { canSignOut: true }) };
     return { isSignedIn: false, ...(this.#isForOwner ? {} : { clusters: [...this.#options.set.sources.keys()] }) };

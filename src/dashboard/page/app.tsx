@@ -118,7 +118,7 @@ function ConnectionState({ state }: { readonly state: StreamState }) {
   );
 }
 
-/** What a person must know about the connection before they trust what they see. */
+/** The state of the connection, if the rows may be outdated. */
 function Notice({ feed }: { readonly feed: RowFeed }) {
   switch (feed.state.value) {
     case 'lost':

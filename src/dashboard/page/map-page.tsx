@@ -98,7 +98,7 @@ export function MapPage({ store, route }: MapProps) {
   );
 }
 
-/** Names and addresses that no row has, such as those of Pods, can still be asked about. */
+/** Names and addresses that no row has, such as those of Pods, can be entered too. */
 const nothingMatches = (text: string) => (
   <>
     Nothing matches.{' '}

@@ -12,7 +12,7 @@ const shareStates: Readonly<Record<ShareStep['state'], State>> = {
   'not reached': 'idle',
 };
 
-/** The steps from the export to the import, which are asked for when the page is open: they read all clusters. */
+/** The steps from the export to the import. They read all clusters, so they are requested only while the page is open. */
 export function SharingView({ id, version }: { readonly id: string; readonly version: unknown }) {
   const { value, error, isLoading } = useData<Sharing>(pathOf('/api/sharing', { id }), version);
   return (

@@ -30,7 +30,7 @@ export interface NamespaceRows {
   version: number;
 }
 
-/** More would cost memory, and nobody reads them. */
+/** Limits memory. */
 const maxEntries = 500;
 
 /** Rows by id. Signals fire at most once per frame. */

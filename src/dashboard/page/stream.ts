@@ -1,4 +1,4 @@
-// The connection that delivers rows. A hidden page closes it: browsers open few connections to one server, and nobody looks.
+// The connection that delivers rows. A hidden page closes it, since browsers open few connections to one server.
 import type { ReadonlySignal } from '@preact/signals';
 import { signal } from '@preact/signals';
 import type { Delta } from '../view/rows.ts';
@@ -6,7 +6,7 @@ import type { Delta } from '../view/rows.ts';
 /** `replaced`: other windows of this browser took the place of this one. `signed out`: sign in first. */
 export type StreamState = 'connecting' | 'live' | 'lost' | 'hidden' | 'replaced' | 'signed out';
 
-/** Long enough to look at another tab for a moment. */
+/** Longer than a short switch to another tab. */
 const hideAfterMs = 15_000;
 
 /** Receives rows while the page is visible. */

@@ -26,7 +26,7 @@ export interface Changes {
 /** The rights of a viewer in a namespace of a cluster. */
 export type RightsIn = (cluster: string, namespace: string) => Rights;
 
-/** Events of one window beyond this number are left out: nobody could read them. */
+/** Events of one window beyond this number are left out. */
 const maxEvents = 100;
 
 /** Watches all clusters until it is disposed of. */

@@ -114,7 +114,7 @@ export class ClusterFeed implements AsyncDisposable {
       this.#isSynced = true;
       changed(clusterId(name));
     });
-    this.synced.catch(() => undefined); // stopped before; `isSynced` says so
+    this.synced.catch(() => undefined); // stopped before; `isSynced` is false then
     this.#probing = this.#runProbe(signal);
   }
 

@@ -151,7 +151,7 @@ for (const { name, given, slices = [ready], exports = [], warnings = [], want } 
   });
 }
 
-test('an address in several slices counts once, and as ready if one of them says so', () => {
+test('an address in several slices counts once, and as ready if it is ready in one of them', () => {
   const slices = [
     slice([endpoint('192.0.2.1', { ready: false })]),
     slice([endpoint('192.0.2.1')]),

@@ -148,7 +148,7 @@ const isSet = (conditions: readonly Condition[], wanted: string, state: 'True' |
 const isInvalid = ({ type, status, reason }: Condition): boolean =>
   (type === 'Valid' || type === 'Initialized') && status === 'False' && reason !== 'Pending';
 
-/** The state of the exports of a Service, of which there may be one in each API group. */
+/** The state of the exports of a Service, at most one in each API group. */
 function exportState(exports: readonly (SuperclusterExport | ServiceExport)[]): ServiceRow['exported'] {
   if (exports.length === 0) return undefined;
   const all = exports.map(conditionsOf);

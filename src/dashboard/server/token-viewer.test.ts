@@ -101,7 +101,7 @@ test('a cluster that does not answer keeps its last decisions for five minutes',
   assert.equal(viewer.isValid, true);
 });
 
-test('a cluster that rejects the token is no longer visible, and without clusters nobody is signed in', async () => {
+test('a cluster that rejects the token is no longer visible, and a viewer without clusters is signed out', async () => {
   const { viewer, state, time } = viewerOf('shop/services');
   await viewer.review();
   state.isRejecting = true;

@@ -23,7 +23,7 @@ interface Scope {
   rights: Rights;
   /** When the cluster decided. */
   reviewedMs: number;
-  /** When it was last asked, with or without an answer. */
+  /** When it was last requested, with or without an answer. */
   askedMs: number;
 }
 
@@ -32,7 +32,7 @@ const staleMs = 5 * 60_000;
 const askMs = 5000;
 /** Reviews at once. */
 const concurrency = 8;
-/** More namespaces than a cluster has: names that nobody uses must not fill the memory. */
+/** More than a cluster has, so that requests with invented names cannot fill the memory. */
 const maxScopes = 20_000;
 
 export interface TokenViewerOptions {
@@ -64,7 +64,7 @@ export class TokenViewer implements Viewer {
     );
   }
 
-  /** Whether a namespace was asked for that no cluster has decided on. */
+  /** Whether a namespace was requested that no cluster has decided on. */
   get hasUnknown(): boolean {
     return this.#hasUnknown;
   }
@@ -89,7 +89,7 @@ export class TokenViewer implements Viewer {
     return this.#current(own);
   };
 
-  /** Asks the clusters for decisions that are unknown or no longer fresh. Resolves with whether one changed. */
+  /** Requests decisions that are unknown or expired from the clusters. Resolves with whether one changed. */
   review = (): Promise<boolean> =>
     (this.#review ??= this.#reviewAll().finally(() => {
       this.#review = undefined;

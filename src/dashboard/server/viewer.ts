@@ -1,4 +1,4 @@
-// A person who looks at the dashboard.
+// A person who uses the dashboard.
 import type { Board, RightsIn } from './board.ts';
 import { allRights } from './rights.ts';
 
@@ -11,7 +11,7 @@ export interface Viewer extends Disposable {
   readonly rightsIn: RightsIn;
   /** Whether they are still signed in to a cluster. */
   readonly isValid: boolean;
-  /** Whether `rightsIn` was asked for a namespace that has to be reviewed first; it answers with no rights until then. */
+  /** Whether `rightsIn` was called for a namespace that has to be reviewed first; it returns no rights until then. */
   readonly hasUnknown: boolean;
   /** Reviews the rights if that was not done within the last seconds. Resolves with whether they changed. */
   readonly review: () => Promise<boolean>;
@@ -28,7 +28,7 @@ export const owner: Viewer = {
   [Symbol.dispose]: () => undefined,
 };
 
-/** Runs `work` with reviewed rights, and again if it asked for namespaces that had to be reviewed first. */
+/** Runs `work` with reviewed rights, and again if it read namespaces that had to be reviewed first. */
 export async function reviewed<T>(viewer: Viewer, work: () => Promise<T>): Promise<T> {
   await viewer.review();
   try {

@@ -40,7 +40,7 @@ type Statement = readonly [text: string, level?: Change['level']];
 function stateChanges(before: Row, after: Row): readonly Statement[] {
   if (before.kind === 'cluster' && after.kind === 'cluster') {
     if (before.state === after.state) return [];
-    // The finding says why it is lost.
+    // The finding has the reason.
     return after.state === 'ok' ? [['cluster answers again', 'ok']] : [];
   }
   if (before.kind === 'service' && after.kind === 'service') {

@@ -1,4 +1,4 @@
-// Which rows a person looks for.
+// The filter of rows.
 import type { ImportRow, ServiceRow } from './rows.ts';
 
 /** What the map can be limited to. */

@@ -4,7 +4,7 @@
 /** How urgent a finding is: broken now, about to break or incomplete, or worth knowing. */
 export type Level = 'error' | 'warning' | 'info';
 
-/** Something that a person should know about a row. */
+/** A problem or notice about a row. */
 export interface Finding {
   readonly level: Level;
   /** A reason as in conditions and Events, such as `Conflict`. */
@@ -106,7 +106,7 @@ export interface EventRow {
 
 /** One message of the stream. */
 export interface Delta {
-  /** The page forgets all rows first. */
+  /** The page removes all rows first. */
   readonly isReset?: true;
   /** The initial rows are complete. */
   readonly isComplete?: true;

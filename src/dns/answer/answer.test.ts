@@ -33,7 +33,7 @@ const nxdomain = { rcode: 'NXDOMAIN', answers: [], hasSoa: true };
 const svc = 'svc.cluster.local';
 
 const cases: readonly Case[] = [
-  // What the schema says.
+  // What the schema requires.
   { name: 'an address', question: `web.default.${svc} A`, answers: [`web.default.${svc}. 30 IN A 10.96.0.1`] },
   {
     name: 'NAME-7 a digit first',

@@ -77,7 +77,7 @@ class Cluster {
       ServiceImport: this.caches.imports,
       ImportedService: this.caches.importedServices,
     };
-    // A cast since the kind says which cache the object belongs to.
+    // A cast, since the kind determines the cache of the object.
     const cache = caches[kind] as unknown as ObjectCache<ApiObject>;
     if (isGone) cache.delete(object);
     else cache.set({ ...object, metadata });

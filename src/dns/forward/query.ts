@@ -20,7 +20,7 @@ export interface EncodeOptions {
   readonly id: number;
   /** False for upstreams without EDNS. */
   readonly edns: boolean;
-  /** Random bytes, one bit of which decides the case of each letter. Absent: lower case. */
+  /** Random bytes; one bit decides the case of each letter. Absent: lower case. */
   readonly cases?: Uint8Array;
 }
 

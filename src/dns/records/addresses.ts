@@ -3,7 +3,7 @@ import type { IpFamily } from '../../api/addresses.ts';
 import { bitsOf, canonicalAddress, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Name, RecordSet } from '../../dnswire/data.ts';
 
-// A fast check for the usual form, of which clusters have many thousands.
+// A fast check for the usual form: clusters have many thousands of such addresses.
 const plainIpv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 /** The canonical text of an address, the same string if it is canonical already; undefined if it is not an address. */

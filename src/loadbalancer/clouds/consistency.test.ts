@@ -75,7 +75,7 @@ function hold({ service, existing, ...rest }: Case, planned: Plan): void {
       'azure-load-balancer-mixed-protocols' in wordsOf(service);
     if (!isDoubled) assert.equal(open.size, served.length, 'and nothing else is');
     const isAll = service.metadata.annotations?.[policyAnnotation] === undefined;
-    if (isAll) assert.equal(planned.shortfall, undefined, 'LB-5 in part only where the Service asks for it');
+    if (isAll) assert.equal(planned.shortfall, undefined, 'LB-5 in part only where the Service requests it');
     assert.equal(served.length === desired.length, planned.shortfall === undefined);
     assert.notEqual(served.length, 0);
     return;

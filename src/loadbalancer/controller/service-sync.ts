@@ -1,4 +1,5 @@
 import { messageOf } from '../../api/error-message.ts';
+import { ignoreNotFound } from '../../api/errors.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
@@ -7,15 +8,17 @@ import type { Clock } from '../../client/clock.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
+import { nameOf } from '../../client/key.ts';
 import { hasAddress } from '../clouds/ingress.ts';
 import type { Problem } from '../clouds/evaluate.ts';
 import type { KnownBackends } from './backends.ts';
 import { noNodes, normal, syncFailed, warning } from './events.ts';
 import type { ServiceControllerMetrics } from './metrics.ts';
-import { needsCleanup, needsLoadBalancer } from './needs.ts';
+import { cleanupFinalizer, hasFinalizer, needsCleanup, needsLoadBalancer } from './needs.ts';
 import type { Ensured, LoadBalancerProvider } from './provider.ts';
 import { RetryError } from './provider.ts';
-import { ServiceWrites } from './service-writes.ts';
+import type { DesiredStatus } from './status.ts';
+import { statusPatch } from './status.ts';
 
 export interface ServiceSyncOptions {
   readonly client: Client;
@@ -178,5 +181,37 @@ async function within<T>(what: string, work: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof RetryError) throw error;
     throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The writes of the controller to a Service: patches, so that they do not conflict with other changes. */
+class ServiceWrites {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Called before the first request to a cloud, so that the Service exists until its load balancer is deleted. */
+  async addFinalizer(service: Service, signal: AbortSignal): Promise<Service> {
+    if (hasFinalizer(service)) return service;
+    const body = { metadata: { uid: service.metadata.uid, finalizers: [cleanupFinalizer] } };
+    return this.#client.patch(serviceKind, nameOf(service), { body, type: 'strategic', signal });
+  }
+
+  async removeFinalizer(service: Service, signal: AbortSignal): Promise<void> {
+    if (!hasFinalizer(service)) return;
+    const body = {
+      metadata: { uid: service.metadata.uid, '$deleteFromPrimitiveList/finalizers': [cleanupFinalizer] },
+    };
+    await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), { body, type: 'strategic', signal }));
+  }
+
+  /** Writes the status if it differs. Ignores a deleted Service. */
+  async setStatus(service: Service, desired: DesiredStatus, signal: AbortSignal): Promise<void> {
+    const body = statusPatch(service, desired);
+    if (body === undefined) return;
+    const options = { body, type: 'strategic', subresource: 'status', signal } as const;
+    await ignoreNotFound(this.#client.patch(serviceKind, nameOf(service), options));
   }
 }

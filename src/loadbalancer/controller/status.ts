@@ -18,7 +18,7 @@ export interface StatusPatch {
   };
 }
 
-export interface Desired {
+export interface DesiredStatus {
   readonly status: LoadBalancerStatus;
   readonly problem?: Problem | undefined;
   /** RFC 3339, for conditions that change. */
@@ -26,7 +26,7 @@ export interface Desired {
 }
 
 /** The patch of the status; undefined if it is up to date. */
-export function statusPatch(service: Service, { status, problem, now }: Desired): StatusPatch | undefined {
+export function statusPatch(service: Service, { status, problem, now }: DesiredStatus): StatusPatch | undefined {
   const { uid } = service.metadata;
   const before = service.status.loadBalancer.ingress ?? [];
   const after = status.ingress ?? [];
@@ -48,7 +48,7 @@ export function statusPatch(service: Service, { status, problem, now }: Desired)
 function conditionFor(
   type: string,
   service: Service,
-  { problem, now }: Omit<Desired, 'status'>,
+  { problem, now }: Omit<DesiredStatus, 'status'>,
 ): Condition | undefined {
   const old = service.status.conditions?.find((condition) => condition.type === type);
   const isTrue = problem !== undefined && (type === portsError || problem.isAboutMixing);

@@ -1,4 +1,4 @@
-// The status of a ClusterMember, computed from what the controller knows about the cluster.
+// The status of a ClusterMember, computed from the state of the cluster in the controller.
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterMemberStatus } from '../../api/kinds/multicluster/clustermember/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';

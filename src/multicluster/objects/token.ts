@@ -1,6 +1,6 @@
 // Tokens of service accounts: whose they are, and when to replace them.
 
-/** What a token of a service account says about itself. The API server checks it; nothing is decided by it here but times. */
+/** The claims of a service account token. The API server verifies tokens; here only their times are read. */
 export interface TokenClaims {
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;

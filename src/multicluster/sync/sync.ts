@@ -6,11 +6,12 @@ import type { Key } from '../../client/key.ts';
 import type { Outcome } from '../../client/queue.ts';
 import type { SetRules } from '../guard/policy.ts';
 import type { ConflictPolicy } from '../merge/merged.ts';
+import type { MemberCaches } from '../member/caches.ts';
 import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
 import { keysIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
-import { hasRemains } from '../member/remains.ts';
+import { exportFinalizer, isOurs, isOurSlice } from '../project/labels.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
 import { DeliveryStates } from './delivery-state.ts';
 import { ExportReconciler } from './export-reconciler.ts';
@@ -339,3 +340,11 @@ export class Sync {
 }
 
 const requeue = (requeueAfterMs: number): Outcome => (requeueAfterMs > 0 ? { requeueAfterMs } : undefined);
+
+/** Whether a cluster still has imports or slices of the set, or exports that the controller has not released. */
+const hasRemains = ({ caches }: { readonly caches: MemberCaches }): boolean =>
+  [...caches.serviceImports.list(), ...caches.importedServices.list()].some(isOurs) ||
+  caches.slices.list().some(isOurSlice) ||
+  [...caches.superclusterExports.list(), ...caches.serviceExports.list()].some(
+    ({ metadata }) => metadata.finalizers?.includes(exportFinalizer) === true,
+  );

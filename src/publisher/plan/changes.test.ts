@@ -247,7 +247,7 @@ describe('changes of a zone', () => {
       want: [`+ ${own('a-shop.example.org')}`, `= ${shop}`],
     },
     {
-      name: 'keeps keys of registry records that only other programs know',
+      name: 'keeps keys of other programs in registry records',
       claims: [wantsShop],
       registry: { migrateFrom: 'default' },
       current: `${shop}\na-shop.example.org 60 TXT "heritage=external-dns,external-dns/owner=default,external-dns/resource=x,external-dns/zzz=1"`,

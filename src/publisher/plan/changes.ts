@@ -56,7 +56,7 @@ export interface NamePlan {
   readonly refusals: readonly ObjectRefusal[];
   /** The types of the sets that this publisher owns. */
   readonly owned: readonly string[];
-  /** The types of the sets that are to exist and belong to somebody else. */
+  /** The types of the sets that are to exist and belong to another owner. */
   readonly mismatched: readonly string[];
 }
 

@@ -123,7 +123,7 @@ export class ClaimBuilder {
       properties: this.#publication.properties,
     };
     if (this.#isFull) {
-      const message = `it claims more than ${maxRecords} records, of which none is changed: use fewer host names or ports`;
+      const message = `it claims more than ${maxRecords} records, so none is changed: use fewer host names or ports`;
       return { ...claim, sets: [], refusals: [...claim.refusals, { reason: 'TooManyRecords', message }], isKept: true };
     }
     return {

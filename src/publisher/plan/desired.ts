@@ -12,7 +12,7 @@ import { compareText } from '../../api/order.ts';
 /** A set that is to exist. */
 export interface DesiredSet {
   readonly set: ClaimedSet;
-  /** The object that its registry record names: the oldest that asks for the set. */
+  /** The object that its registry record names: the oldest that claims the set. */
   readonly resource: string;
   /** All objects that ask for it. */
   readonly resources: readonly string[];

@@ -82,7 +82,7 @@ export interface Ownership {
   readonly owner: string;
   /** The object, such as `service/shop/cart`. */
   readonly resource: string;
-  /** Keys that only other programs know. */
+  /** Keys of other programs, which are preserved. */
   readonly others: ReadonlyMap<string, string>;
 }
 

@@ -136,7 +136,7 @@ describe('the names whose registry record may be at a name', () => {
     });
 });
 
-/** A set of the zone that somebody writes, or removes. */
+/** A set of the zone that another program writes or removes. */
 const someSet = fc.record({
   name: fc.constantFrom(...hosts.slice(0, 3), '_h._tcp.a.example.org', 'c.example.org'),
   type: fc.constantFrom('A', 'CNAME', 'SRV', 'MX', 'NS', 'TXT for A', 'TXT for SRV', 'old TXT'),

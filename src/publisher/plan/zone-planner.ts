@@ -11,7 +11,7 @@ export interface ZonePlan {
   readonly refusals: readonly ObjectRefusal[];
   /** Sets in the zone that this publisher owns, by type. */
   readonly owned: ReadonlyMap<string, number>;
-  /** Sets that are to exist and belong to somebody else. */
+  /** Sets that are to exist and belong to another owner. */
   readonly ownerMismatches: ReadonlyMap<string, number>;
 }
 

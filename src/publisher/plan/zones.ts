@@ -25,7 +25,7 @@ function matches(name: Name, domain: string): boolean {
   return isWithin(name, parent) && (name !== parent || !domain.startsWith('.'));
 }
 
-/** Parses the value of an annotation: a host name, of which the first label may be `*`. Returns a sentence if it is none. */
+/** Parses the value of an annotation: a host name, whose first label may be `*`. Returns a sentence if it is none. */
 export function parseHostname(text: string): { readonly name: Name } | { readonly error: string } {
   const name = parseName(text.toLowerCase());
   const labels = name?.split('.') ?? [];

@@ -16,7 +16,7 @@ export type Operation =
 export const hold = 'example.org/hold';
 
 /**
- * A store, a watch per kind and the collector, each of which advances only when the test calls it, so that the test controls
+ * A store, a watch per kind and the collector. They advance only when the test calls them, so that it controls
  * the order of events. Writes respect preconditions and finalizers like the server.
  */
 export class SimulatedCluster {

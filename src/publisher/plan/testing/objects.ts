@@ -53,7 +53,7 @@ export const slice = (
   ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
 });
 
-/** A node with addresses, ready unless it says otherwise. */
+/** A node with addresses, ready unless its conditions differ. */
 export const node = (
   name: string,
   addresses: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ export function zoneOf(text: string): ZoneContent {
   return Map.groupBy(sets.values(), ({ name }) => name);
 }
 
-/** The claim of an object that asks for sets. */
+/** The claim of an object with sets. */
 export const claim = (sets: readonly RecordSet[], rest: Partial<Claim> = {}): Claim => ({
   resource: 'service/default/shop',
   namespace: 'default',

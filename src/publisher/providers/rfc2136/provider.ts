@@ -98,7 +98,7 @@ export class Rfc2136Provider implements Provider {
     return route;
   }
 
-  /** Uses the next server from now on, of which nothing is known yet. */
+  /** Uses the next server from now on. Its state is unknown. */
   #leave(zone: Name): void {
     this.#routes.get(zone)?.server[Symbol.dispose]();
     this.#routes.delete(zone);

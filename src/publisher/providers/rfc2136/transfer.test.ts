@@ -44,7 +44,7 @@ describe('a transfer', () => {
     assert.ok(next.isComplete);
     const zone = await next.result();
     assert.equal(zone.serial, 7);
-    assert.deepEqual([...(zone.takeChanged() ?? ['any'])], ['any'], 'nobody has taken the first content');
+    assert.deepEqual([...(zone.takeChanged() ?? ['any'])], ['any'], 'the first content counts as changed');
     assert.deepEqual(await contentOf(next), ['a.example.org A 192.0.2.0', 'c.example.org A 192.0.2.2']);
   });
 

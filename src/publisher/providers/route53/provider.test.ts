@@ -52,7 +52,7 @@ describe('the route53 provider', () => {
     assert.deepEqual(standIn.get('alias.example.org.', 'CNAME')?.values, ['lb.example.net.']);
     assert.deepEqual(standIn.get('\\052.w.example.org.', 'A')?.values, ['192.0.2.2']);
     assert.deepEqual(standIn.get('a-one.example.org.', 'TXT'), registered('a-one.example.org.'));
-    // As somebody writes it by hand.
+    // As people write it by hand.
     standIn.put({ name: 'one.example.org.', type: 'A', ttl: '60', values: ['192.0.2.9', '192.0.2.1'] });
     standIn.put({ name: 'alias.example.org.', type: 'CNAME', ttl: '60', values: ['LB.example.net'] });
     assert.deepEqual(await converge(provider, ''), []);

@@ -179,7 +179,7 @@ const tooLarge = {
 
 /**
  * Why a batch was rejected; undefined: it is another error. Route 53 sends the problems as a message, or as a list in a form that
- * the SDK does not know.
+ * the SDK does not define.
  */
 function batchProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -66,6 +66,6 @@ function specErrors({ spec }: ClusterProperty): readonly FieldError[] {
   const { value } = spec;
   if (value === undefined) return [required('spec.value')];
   if (value === '') return [invalidValue('spec.value', '', 'spec.value in body should be at least 1 chars long')];
-  // The limit counts code points, although the message says bytes.
+  // The limit counts code points, although the message names bytes.
   return Array.from(value).length > maxLength ? [tooLong('spec.value', maxLength)] : [];
 }

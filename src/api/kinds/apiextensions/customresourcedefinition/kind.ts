@@ -4,7 +4,8 @@ import { defineKind } from '../../../kind.ts';
 import type { Kind } from '../../../kind.ts';
 import { dnsSubdomainErrors } from '../../../names.ts';
 import { decode } from '../../../schema/decode.ts';
-import { unknownFormats } from './formats.ts';
+import { formatCheck } from '../../../structural/formats.ts';
+import { everySchema } from '../../../structural/json-schema.ts';
 import { conditionOf, withCondition } from './conditions.ts';
 import type { CrdConversion, CustomResourceDefinition } from './schema.ts';
 import { customResourceDefinition } from './schema.ts';
@@ -118,3 +119,14 @@ function markTerminating(crd: CustomResourceDefinition): CustomResourceDefinitio
   };
   return withCondition(marked, condition, crd.metadata.deletionTimestamp ?? '');
 }
+
+/** The formats of strings in the schemas that are not checked. */
+const unknownFormats = ({ spec }: CustomResourceDefinition): readonly string[] => [
+  ...new Set(
+    (spec.versions ?? []).flatMap(({ schema }) =>
+      everySchema(schema?.openAPIV3Schema).flatMap(({ type, format = '' }) =>
+        type === 'string' && format !== '' && formatCheck(format) === undefined ? [format] : [],
+      ),
+    ),
+  ),
+];

@@ -54,7 +54,7 @@ function withoutCondition(crd: CustomResourceDefinition, type: string): CustomRe
   return { ...crd, status: { ...crd.status, conditions } };
 }
 
-/** Names that are not accepted keep their old value, and the condition says why. */
+/** Names that are not accepted keep their old value, and the condition has the reason. */
 function acceptNames(
   crd: CustomResourceDefinition,
   { siblings, own }: Surroundings,

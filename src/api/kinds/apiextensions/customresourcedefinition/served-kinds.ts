@@ -11,8 +11,8 @@ import { withDefaults } from '../../../structural/defaults.ts';
 import { parseJsonPath } from '../../../structural/json-path.ts';
 import type { JsonSchema } from '../../../structural/json-schema.ts';
 import { customObjectSchema } from '../../../structural/object-schema.ts';
+import { qualifiedNameErrors } from '../../../names.ts';
 import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
-import { finalizerWarnings } from './finalizer-warnings.ts';
 import { instanceValidation } from './instance-validation.ts';
 import type { CrdColumn, CrdScale, CrdVersion, CustomResourceDefinition } from './schema.ts';
 
@@ -169,4 +169,21 @@ function cellOf(value: unknown, type: string, now: number): string | number | bo
     default:
       return null;
   }
+}
+
+const standardFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+/** Warnings about the names of finalizers that a write adds. */
+function finalizerWarnings(next: readonly string[] = [], before: readonly string[] = []): readonly string[] {
+  const added = [...new Set(next)].filter((name) => !before.includes(name)).sort();
+  return added.flatMap((name) => {
+    const shown = `metadata.finalizers: ${JSON.stringify(name)}: `;
+    const warnings = qualifiedNameErrors(name).map((problem) => shown + problem);
+    if (name.includes('/') || standardFinalizers.includes(name)) return warnings;
+    const path = name.includes('.') ? ' including a path (/)' : '';
+    return [
+      ...warnings,
+      `${shown}prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`,
+    ];
+  });
 }
