@@ -55,6 +55,8 @@ export interface Subresource {
 
 /** A write of a part of an object. Its functions are methods, so that those of one kind fit all. */
 export interface PartialWrite<T extends ApiObject = ApiObject> {
+  /** A change of the spec does not increment the generation. */
+  readonly keepsGeneration?: true;
   /** The object to store: `old` with what the subresource may change of `sent`. */
   prepare(sent: T, old: T, context: WriteContext): T;
   /** Errors in the result, except in its metadata. */

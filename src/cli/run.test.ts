@@ -66,7 +66,8 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   [
     'controllers --controllers *,-deployment',
     'fairlead: invalid argument "*,-deployment" for "--controllers" flag: there is no controller "-deployment": choose from ' +
-      'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, node-lifecycle-controller, taint-eviction-controller, garbage-collector-controller, or *\n',
+      'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, node-lifecycle-controller, taint-eviction-controller, ' +
+      'garbage-collector-controller, deployment-controller, replicaset-controller, replicationcontroller-controller, scheduler, workloads or *\n',
   ],
   [
     'controllers --leader-elect --leader-elect-lease-duration 5s',

@@ -16,7 +16,8 @@ import type { ApiObject } from '../api/metadata.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Informers } from '../client/informers.ts';
 import { Selection } from './selection.ts';
-import { trimNode, trimPod, trimToMetadata } from './trim.ts';
+import { trimNode, trimPod, trimPodOfWorkload, trimToMetadata } from './trim.ts';
+import { controllerIndex } from './workloads/owner.ts';
 
 /** The namespace of the Leases of nodes. */
 export const nodeLeaseNamespace = 'kube-node-lease';
@@ -27,7 +28,7 @@ export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
 /** The caches of all controllers, one per kind. */
 export class Caches {
   readonly services: Informer<Service>;
-  readonly pods: Informer<Pod, 'node'>;
+  readonly pods: Informer<Pod, 'node' | 'controller'>;
   readonly nodes: Informer<Node>;
   readonly slices: Informer<EndpointSlice, 'service'>;
   readonly endpoints: Informer<Endpoints>;
@@ -39,11 +40,16 @@ export class Caches {
   readonly #informers: Informers;
   readonly #all: Map<Kind, Informer<ApiObject, string>>;
 
-  constructor(informers: Informers) {
+  /** `wholePods`: Pods keep the fields that controllers of workloads and the scheduler read, and nodes all fields. */
+  constructor(informers: Informers, { wholePods }: { readonly wholePods: boolean }) {
     this.#informers = informers;
     this.services = informers.of(serviceKind);
-    this.pods = informers.of(podKind, { trim: trimPod, indexes: { node: ({ spec }) => [spec.nodeName ?? ''] } });
-    this.nodes = informers.of(nodeKind, { trim: trimNode });
+    const indexes = {
+      node: ({ spec }: Pod): readonly string[] => [spec.nodeName ?? ''],
+      controller: wholePods ? controllerIndex : (): readonly string[] => [],
+    };
+    this.pods = informers.of(podKind, { trim: wholePods ? trimPodOfWorkload : trimPod, indexes });
+    this.nodes = informers.of(nodeKind, wholePods ? {} : { trim: trimNode });
     this.slices = informers.of(endpointSliceKind, { indexes: { service: indexByService } });
     this.endpoints = informers.of(endpointsKind);
     this.nodeLeases = informers.of(leaseKind, { namespace: nodeLeaseNamespace });

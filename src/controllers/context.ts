@@ -7,11 +7,14 @@ import type { QueueObserver } from '../client/queue.ts';
 import type { Caches } from './caches.ts';
 import type { ControllersMetrics } from './metrics.ts';
 import type { ControllersOptions } from './options.ts';
+import type { WorkloadCaches } from './workloads/caches.ts';
 
 /** The dependencies of every controller. */
 export interface ControllerContext {
   readonly client: Client;
   readonly caches: Caches;
+  /** Of the kinds that only controllers of workloads read. */
+  readonly workloads: WorkloadCaches;
   readonly gates: Gates;
   readonly options: ControllersOptions;
   readonly metrics: ControllersMetrics;

@@ -18,7 +18,11 @@ import { runMirroring } from './mirroring/controller.ts';
 import { runNodeLifecycle } from './nodes/controller.ts';
 import { runTaintEviction } from './taints/controller.ts';
 import type { ControllerName, ControllersOptions } from './options.ts';
-import { selectedControllers, selectionErrors } from './options.ts';
+import { readsWholePods, selectedControllers, selectionErrors } from './options.ts';
+import { runScheduler } from './scheduler/controller.ts';
+import { WorkloadCaches } from './workloads/caches.ts';
+import { runDeployments } from './workloads/deployment/controller.ts';
+import { runReplicaSets, runReplicationControllers } from './workloads/replicaset/controller.ts';
 
 export type { ControllersOptions } from './options.ts';
 
@@ -46,14 +50,15 @@ class Controllers {
     const { client, log, metrics: registry } = part;
     this.#part = part;
     this.#informers = new Informers({ client, log });
-    const caches = new Caches(this.#informers);
+    this.#selected = selectedControllers(options.controllers);
+    const caches = new Caches(this.#informers, { wholePods: readsWholePods(this.#selected) });
+    const workloads = new WorkloadCaches(this.#informers);
     const metrics = controllersMetrics(registry);
     const observer = queueMetrics(registry);
     const gates = options.gates ?? gatesWith();
     const recorder = (component: string): EventRecorder => this.#recorder(component);
     const interruptions = (kind: Kind): number => this.#informers.interruptions(kind);
-    this.#context = { client, caches, gates, options, metrics, log, interruptions, recorder, observer };
-    this.#selected = selectedControllers(options.controllers);
+    this.#context = { client, caches, workloads, gates, options, metrics, log, interruptions, recorder, observer };
     this.#discovery = new WatchErrors(log);
     const onError = (error: unknown): void => this.#discovery.failed('discovery', error);
     const onSuccess = (): void => this.#discovery.recovered('discovery');
@@ -80,7 +85,8 @@ class Controllers {
 
   /** Starts the caches of the selected controllers. The garbage collector starts its own after discovery. */
   #startCaches(): void {
-    const { caches } = this.#context;
+    const { caches, workloads } = this.#context;
+    const { deployments, replicaSets, replicationControllers, namespaces } = workloads;
     const { services, pods, nodes, slices, endpoints, nodeLeases } = caches;
     const read: Readonly<Record<ControllerName, readonly Cache[]>> = {
       'endpoints-controller': [services, pods, endpoints],
@@ -89,6 +95,10 @@ class Controllers {
       'node-lifecycle-controller': [nodes, nodeLeases],
       'taint-eviction-controller': [nodes, pods],
       'garbage-collector-controller': [],
+      'deployment-controller': [deployments, replicaSets, pods],
+      'replicaset-controller': [replicaSets, pods],
+      'replicationcontroller-controller': [replicationControllers, replicaSets, pods],
+      scheduler: [pods, nodes, namespaces],
     };
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
   }
@@ -103,6 +113,10 @@ class Controllers {
       'node-lifecycle-controller': () => runNodeLifecycle(context, term),
       'taint-eviction-controller': () => runTaintEviction(context, term),
       'garbage-collector-controller': () => runGarbageCollector(context, this.#kinds, term),
+      'deployment-controller': () => runDeployments(context, term),
+      'replicaset-controller': () => runReplicaSets(context, term),
+      'replicationcontroller-controller': () => runReplicationControllers(context, term),
+      scheduler: () => runScheduler(context, term),
     };
     await Promise.all(Array.from(this.#selected, (name) => runs[name]()));
   }

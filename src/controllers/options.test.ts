@@ -12,11 +12,16 @@ const all = [
   'garbage-collector-controller',
 ];
 
+const workloads = ['deployment-controller', 'replicaset-controller', 'replicationcontroller-controller', 'scheduler'];
+
 const cases = [
-  { name: 'all by default', given: ['*'], want: all },
+  { name: 'all but those of workloads by default', given: ['*'], want: all },
   { name: 'one by name', given: ['endpoints-controller'], want: ['endpoints-controller'] },
   { name: 'all but one', given: ['*', '-garbage-collector-controller'], want: all.slice(0, -1) },
   { name: 'an explicit name wins over *', given: ['-endpoints-controller', '*'], want: all.slice(1) },
+  { name: 'workloads in addition', given: ['*', 'workloads'], want: [...all, ...workloads] },
+  { name: 'workloads but one', given: ['workloads', '-scheduler'], want: workloads.slice(0, -1) },
+  { name: 'one of workloads by name', given: ['scheduler', '-workloads'], want: ['scheduler'] },
   { name: 'none', given: ['-endpoints-controller'], want: [] },
 ];
 
@@ -26,6 +31,6 @@ for (const { name, given, want } of cases) {
 
 test('the error of an unknown controller lists the known ones', () => {
   assert.deepEqual(selectionErrors(['*', '-endpoints-controller']), []);
-  const [error] = selectionErrors(['-job-controller']);
-  assert.match(error ?? '', /^there is no controller "-job-controller": choose from endpoints-controller, /);
+  const [error] = selectionErrors(['-unknown-controller']);
+  assert.match(error ?? '', /^there is no controller "-unknown-controller": choose from endpoints-controller, /);
 });

@@ -2,6 +2,14 @@ import type { Gates } from '../api/gates.ts';
 import type { Clock } from '../client/clock.ts';
 import type { LeaderElectionOptions } from '../client/leadership.ts';
 
+/** Controllers of workloads, and the scheduler. Kubernetes has its own, so `*` does not include them. */
+const workloadNames = [
+  'deployment-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
+  'scheduler',
+] as const;
+
 /** Controller names, as in kube-controller-manager. */
 const controllerNames = [
   'endpoints-controller',
@@ -10,7 +18,11 @@ const controllerNames = [
   'node-lifecycle-controller',
   'taint-eviction-controller',
   'garbage-collector-controller',
+  ...workloadNames,
 ] as const;
+
+/** Stands for the controllers of workloads and the scheduler in a selection. */
+const workloadsName = 'workloads';
 
 export type ControllerName = (typeof controllerNames)[number];
 
@@ -22,7 +34,10 @@ export const defaultConcurrentSyncs = 32;
 
 /** Options of the controllers; the defaults are those of kube-controller-manager, except for concurrency. */
 export interface ControllersOptions {
-  /** Controllers to run: `foo` enables foo, `-foo` disables it, `*` enables all others. Default `['*']`. */
+  /**
+   * Controllers to run: `foo` enables foo, `-foo` disables it, `*` enables all others but those of workloads, and
+   * `workloads` enables these. Default `['*']`.
+   */
   readonly controllers?: readonly string[];
   /** Default: all gates at their defaults. */
   readonly gates?: Gates;
@@ -50,17 +65,28 @@ export interface ControllersOptions {
   readonly clock?: Clock;
 }
 
-const isName = (text: string): text is ControllerName => (controllerNames as readonly string[]).includes(text);
+const isIn = (names: readonly string[], text: string): boolean => names.includes(text);
 
 /** Errors of a selection of controllers. */
 export const selectionErrors = (selection: readonly string[]): readonly string[] =>
   selection
-    .filter((item) => item !== '*' && !isName(item.replace(/^-/, '')))
-    .map((item) => `there is no controller ${JSON.stringify(item)}: choose from ${controllerNames.join(', ')}, or *`);
+    .filter((item) => item !== '*' && !isIn([...controllerNames, workloadsName], item.replace(/^-/, '')))
+    .map(
+      (item) =>
+        `there is no controller ${JSON.stringify(item)}: choose from ${controllerNames.join(', ')}, ${workloadsName} or *`,
+    );
 
-/** The selected controllers. An explicit name wins over `*`. */
+/** The selected controllers. A name wins over `workloads`, and both over `*`. */
 export function selectedControllers(selection: readonly string[] = ['*']): ReadonlySet<ControllerName> {
-  const runs = (name: ControllerName): boolean =>
-    selection.includes(name) || (!selection.includes(`-${name}`) && selection.includes('*'));
+  const runs = (name: ControllerName): boolean => {
+    if (selection.includes(name)) return true;
+    if (selection.includes(`-${name}`)) return false;
+    if (!isIn(workloadNames, name)) return selection.includes('*');
+    return selection.includes(workloadsName) && !selection.includes(`-${workloadsName}`);
+  };
   return new Set(controllerNames.filter(runs));
 }
+
+/** Whether a selection includes a controller of workloads, which read more of each Pod. */
+export const readsWholePods = (selected: ReadonlySet<ControllerName>): boolean =>
+  workloadNames.some((name) => selected.has(name));

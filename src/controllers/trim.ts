@@ -46,6 +46,31 @@ export function trimPod({ metadata, spec, status }: Pod): Pod {
   return trimmed as unknown as Pod;
 }
 
+/** Reduces a Pod to the fields that controllers of workloads and the scheduler read: how it runs does not matter. */
+export function trimPodOfWorkload({ metadata, spec, status }: Pod): Pod {
+  const { containers, initContainers, volumes: _volumes, ...placement } = spec;
+  return {
+    metadata,
+    spec: {
+      ...placement,
+      containers: (containers ?? none).map(trimContainer),
+      ...(initContainers === undefined ? {} : { initContainers: (initContainers ?? none).map(trimContainer) }),
+    },
+    status,
+  };
+}
+
+function trimContainer({ name, image, ports, resources, restartPolicy }: Container): Container {
+  const trimmed = {
+    name,
+    resources,
+    ...(image === undefined ? {} : { image }),
+    ...(ports === undefined ? {} : { ports }),
+    ...(restartPolicy === undefined ? {} : { restartPolicy }),
+  };
+  return trimmed;
+}
+
 const none: readonly Container[] = [];
 
 const readiness = (status: string, lastTransitionTime: unknown): object => ({

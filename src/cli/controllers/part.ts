@@ -57,7 +57,8 @@ const flags: readonly Flag[] = [
   {
     name: 'controllers',
     value: 'LIST',
-    description: 'controllers to run: * for all, NAME for one, -NAME for all but one',
+    description:
+      'controllers to run: * for all but those of workloads, workloads for these and the scheduler, NAME for one, -NAME for all but one',
     default: '*',
   },
   ...numbers.map(([name, , description, number]) => ({ name, value: 'N', description, default: String(number) })),
@@ -85,7 +86,7 @@ export const part: Part = {
   flags,
   alone: (settings) => load(readOptions(settings)),
   // `up` holds the lock of its data directory: there is no other replica.
-  inUp: ({ gates }) => load({ gates }),
+  inUp: ({ gates }) => load({ gates, controllers: ['*', 'workloads'] }),
 };
 
 const load =

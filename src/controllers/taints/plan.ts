@@ -1,9 +1,7 @@
 // When a Pod is evicted from a node with taints of the effect NoExecute.
 import type { Node } from '../../api/kinds/core/node/schema.ts';
-import type { PodSpec } from '../../api/kinds/core/pod/schema.ts';
-
-type Taint = NonNullable<Node['spec']['taints']>[number];
-type Toleration = NonNullable<PodSpec['tolerations']>[number];
+import type { Taint, Toleration } from '../tolerations.ts';
+import { tolerates } from '../tolerations.ts';
 
 /** The taints of a node that evict Pods. */
 export const evictingTaints = ({ spec }: Node): readonly Taint[] =>
@@ -17,10 +15,4 @@ export function toleratedSeconds(taints: readonly Taint[], tolerations: readonly
     return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
   });
   return Math.min(...seconds, Infinity);
-}
-
-function tolerates({ key = '', operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
-  if (effect !== undefined && effect !== taint.effect) return false;
-  if (key !== '' && key !== taint.key) return false;
-  return operator === 'Exists' || (key !== '' && value === (taint.value ?? ''));
 }

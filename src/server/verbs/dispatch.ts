@@ -7,6 +7,7 @@ import type { ApiCall, ListReply, Reply } from '../reply.ts';
 import { methodNotAllowed, objectReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
+import { bind } from '../subresources/binding.ts';
 import { evict } from '../subresources/eviction.ts';
 import { scale } from '../subresources/scale.ts';
 import { create } from './create.ts';
@@ -28,6 +29,7 @@ type SubresourceHandler = (
 
 /** The subresources with bodies of a kind of their own. */
 const subresourceHandlers = new Map<string, SubresourceHandler>([
+  ['binding', bind],
   ['eviction', evict],
   ['scale', scale],
   ['token', (context, _resource, info, call) => requestToken(context, info, call)],

@@ -238,7 +238,8 @@ function validated(
   const { kind } = resource;
   const write = writeContext(context, request);
   const endpoint = endpointOf(kind, request.subresource);
-  const counted = withGeneration(kind, endpoint.prepare(next, old, write), old);
+  const prepared = endpoint.prepare(next, old, write);
+  const counted = endpoint.keepsGeneration === true ? prepared : withGeneration(kind, prepared, old);
   const errors = [
     ...validateMetadataUpdate(counted.metadata, old.metadata, kind),
     ...endpoint.validate(counted, old, write),

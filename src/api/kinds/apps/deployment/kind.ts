@@ -32,7 +32,6 @@ export const deploymentKind = defineKind<Deployment>({
   subresources: [scaleSubresource],
   scaleSelector: workloadSelector,
   generation: 'spec',
-  withoutController: 'no Pods are created',
   columns: [
     nameColumn,
     readyColumn,

@@ -57,7 +57,6 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   subresources: [scaleSubresource],
   scaleSelector: workloadSelector,
   generation: 'spec',
-  withoutController: 'no Pods are created',
   selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   columns: [
     nameColumn,

@@ -4,6 +4,7 @@ import { age, ageColumn, column, nameColumn } from '../../../columns.ts';
 import type { Column, PartialWrite, RowCondition } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { evictionKind } from '../../policy/eviction/kind.ts';
+import { bindingKind } from '../binding/kind.ts';
 import type { Pod } from './schema.ts';
 import { pod } from './schema.ts';
 import { summarize } from './summary.ts';
@@ -34,6 +35,9 @@ const ephemeralContainers: PartialWrite<Pod> = {
   },
   validate: (pod, old) => [...podSpecErrors(pod.spec, 'spec'), ...ephemeralChangeErrors(pod, old)],
 };
+
+/** The server assigns the node, after it has checked the Binding. */
+const binding: PartialWrite<Pod> = { keepsGeneration: true, prepare: (sent) => sent, validate: () => [] };
 
 function ephemeralChangeErrors(pod: Pod, old: Pod): readonly FieldError[] {
   const byName = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
@@ -109,6 +113,7 @@ export const podKind = defineKind<Pod>({
   schema: pod,
   hasStatus: true,
   subresources: [
+    { name: 'binding', verbs: ['create'], body: bindingKind, write: binding },
     { name: 'eviction', verbs: ['create'], body: evictionKind },
     { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'], write: ephemeralContainers },
   ],

@@ -63,7 +63,6 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   deletion: { orphansByDefault: true },
   selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   quota: countedAs('count/replicationcontrollers', 'replicationcontrollers'),
-  withoutController: 'no Pods are created',
   columns: [
     nameColumn,
     column('Desired', 'Desired number of Pods.', ({ spec }) => spec.replicas ?? 0, { type: 'integer' }),

@@ -102,6 +102,32 @@ const nodeControllerRules: readonly PolicyRule[] = [
 ];
 const nodeControllerRole = 'fairlead:node-controllers';
 
+/**
+ * The controllers of workloads: Pods of any content, with any service account of their namespace. Kubernetes has its own, so
+ * the chart does not grant this.
+ */
+const workloadControllerRules: readonly PolicyRule[] = [
+  on('', 'pods', `${read} create patch delete`),
+  on('', 'nodes namespaces replicationcontrollers', read),
+  on('', 'replicationcontrollers/status', 'update'),
+  on('', 'replicationcontrollers/finalizers', 'update'),
+  on('apps', 'deployments', read),
+  on('apps', 'replicasets', readWrite + ' patch'),
+  on('apps', 'deployments/status replicasets/status', 'update'),
+  on('apps', 'deployments/finalizers replicasets/finalizers', 'update'),
+  events,
+];
+const workloadControllerRole = 'fairlead:workload-controllers';
+
+/** The scheduler assigns Pods to nodes. */
+const schedulerRules: readonly PolicyRule[] = [
+  on('', 'nodes namespaces pods', read),
+  on('', 'pods/binding', 'create'),
+  on('', 'pods/status', 'patch'),
+  events,
+];
+const schedulerRole = 'fairlead:scheduler';
+
 const roleOf = (part: string): string => `fairlead:${part}`;
 
 export const fairleadRoles: readonly ClusterRole[] = [
@@ -122,12 +148,16 @@ export const fairleadRoles: readonly ClusterRole[] = [
   ...Object.entries(partRules).map(([part, rules]) => role(roleOf(part), rules)),
   role(collectorRole, collectorRules),
   role(nodeControllerRole, nodeControllerRules),
+  role(workloadControllerRole, workloadControllerRules),
+  role(schedulerRole, schedulerRules),
 ];
 
 export const fairleadBindings: readonly ClusterRoleBinding[] = [
   ...Object.keys(partRules).map((part) => binding(roleOf(part), [user(partUser(part))])),
   binding(collectorRole, [user(partUser('controllers'))]),
-  binding(nodeControllerRole, [user(partUser('controllers'))]),
+  ...[nodeControllerRole, workloadControllerRole, schedulerRole].map((name) =>
+    binding(name, [user(partUser('controllers'))]),
+  ),
 ];
 
 /** The namespace of the leases for leader election and liveness. */
