@@ -75,6 +75,8 @@ export interface ApiRequest {
   readonly remoteAddress?: string | undefined;
   /** Whether the client has disconnected. */
   readonly isAborted?: () => boolean;
+  /** Adds an annotation to the audit event; absent: the request is not logged. */
+  readonly annotate?: (key: string, value: string) => void;
 }
 
 /** The user to impersonate, from the request headers. */

@@ -354,17 +354,18 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   for (const [name, found] of custom) resources.set(name, found);
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
+  const access = new Authorizer(watchCache);
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
     watchCache,
     resources,
     allocator,
-    access: new Authorizer(watchCache),
+    access,
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, watchCache, clock, uid: randomUUID }),
     plugins,
     quotas: new Quotas({ store, watchCache, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
-    webhooks: new Webhooks({ watchCache, log, uid: randomUUID }),
+    webhooks: new Webhooks({ watchCache, access, log, uid: randomUUID }),
     write: {
       gates,
       loopbackEndpoints,

@@ -21,7 +21,12 @@ export type TypeName =
   | 'cidr'
   | 'quantity'
   | 'semver'
-  | 'format';
+  | 'format'
+  | 'authorizer'
+  | 'path_check'
+  | 'group_check'
+  | 'resource_check'
+  | 'decision';
 
 export interface CelType {
   readonly name: TypeName;

@@ -74,6 +74,11 @@ const typeNames: ReadonlySet<string> = new Set([
   'quantity',
   'semver',
   'format',
+  'authorizer',
+  'path_check',
+  'group_check',
+  'resource_check',
+  'decision',
   'A',
   'B',
 ]);

@@ -4,6 +4,7 @@ import { apiVersionOf } from '../kind.ts';
 import type { ApiObject } from '../metadata.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
+import { mutatingWebhookConfigurationKind } from './admissionregistration/mutatingwebhookconfiguration/kind.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
 import { controllerRevisionKind } from './apps/controllerrevision/kind.ts';
 import { daemonSetKind } from './apps/daemonset/kind.ts';
@@ -98,6 +99,7 @@ export const kinds: readonly Kind[] = [
   roleBindingKind,
   roleKind,
   storageClassKind,
+  mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,
   priorityClassKind,

@@ -12,6 +12,7 @@ export const pluginNames = [
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
+  'MutatingAdmissionWebhook',
   'ValidatingAdmissionWebhook',
   'ResourceQuota',
 ] as const;

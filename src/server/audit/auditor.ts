@@ -7,6 +7,10 @@ import type { AuditLog } from './log.ts';
 import type { AuditLevel } from './options.ts';
 import { isSensitive, isSensitiveObject } from './sensitive.ts';
 
+/** Limits of the annotations that webhooks and policies add. */
+const maxAnnotations = 256;
+const maxAnnotationLength = 10 << 10;
+
 /** Larger bodies are omitted and marked as truncated. */
 const maxObjectBytes = 100 << 10;
 
@@ -40,16 +44,24 @@ export class Auditor {
     if (!info.isResource && unloggedPaths.test(info.path)) return undefined;
     const received = this.#clock();
     let body: Buffer | undefined;
+    const annotations = new Map<string, string>();
+    const annotate = (key: string, value: string): void => {
+      if (annotations.size < maxAnnotations) annotations.set(key, value.slice(0, maxAnnotationLength));
+    };
     const keepsBody = this.#level === 'Request' && info.isResource && !isSensitive(info);
     const write = (part: Pick<Audited, 'id' | 'stage' | 'impersonated' | 'reply'>): void => {
       const object = body === undefined ? undefined : objectOf(body);
       const { id, stage, impersonated, reply } = part;
       const [level, now] = [this.#level, this.#clock()];
-      this.#log.write(auditLine({ id, stage, impersonated, reply, request, info, level, object, received, now }));
+      this.#log.write(auditLine({ id, stage, impersonated, reply, request, info, level, object, annotations, received, now }));
     };
     let response: Pick<Audited, 'id' | 'impersonated' | 'reply'> | undefined;
     return {
-      request: keepsBody ? { ...request, body: async (limit) => (body = await request.body(limit)) } : request,
+      request: {
+        ...request,
+        annotate,
+        ...(keepsBody ? { body: async (limit) => (body = await request.body(limit)) } : {}),
+      },
       responded(given) {
         response = given;
         write({ ...given, stage: 'stream' in given.reply ? 'ResponseStarted' : 'ResponseComplete' });

@@ -21,6 +21,7 @@ export interface Audited {
   readonly impersonated: User | undefined;
   readonly reply: Pick<Reply, 'status'> & { readonly body?: unknown; readonly failure?: Status };
   readonly object: RequestObject;
+  readonly annotations: ReadonlyMap<string, string>;
   /** Milliseconds since the epoch. */
   readonly received: number;
   readonly now: number;
@@ -47,9 +48,15 @@ export function auditLine(audited: Audited): string {
     `,"responseStatus":${responseStatus(audited)}` +
     (typeof object === 'object' ? `,"requestObject":${object.json}` : '') +
     `,"requestReceivedTimestamp":"${microTime(audited.received)}","stageTimestamp":"${microTime(audited.now)}"` +
-    (object === 'too-large' ? ',"annotations":{"audit.k8s.io/truncated":"true"}' : '') +
+    annotationsJson(audited) +
     '}\n'
   );
+}
+
+function annotationsJson({ annotations, object }: Audited): string {
+  const truncated = object === 'too-large' ? [['audit.k8s.io/truncated', 'true'] as const] : [];
+  if (annotations.size === 0 && truncated.length === 0) return '';
+  return `,"annotations":${JSON.stringify(Object.fromEntries([...annotations, ...truncated]))}`;
 }
 
 const quoted = (text: string): string => JSON.stringify(text);

@@ -4,6 +4,7 @@ import { generateName } from '../../api/names.ts';
 import { validateMetadataCreate } from '../../api/validate-metadata.ts';
 import { checkEscalation } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
+import { mutated } from '../admission/mutation.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { checkDefinition, definitionCheck } from '../admission/definitions.ts';
@@ -60,14 +61,15 @@ export async function createObject(
   given: ApiObject,
 ): Promise<Written> {
   const { work } = request;
-  const identified = await work.run(() =>
+  const sent = await work.run(() =>
     // As in Kubernetes, the manager of the request does not own what admission sets.
     completed(context, resource, { next: identify(context, resource, request, given), old: undefined }),
   );
-  const { name = '', generateName: prefix = '' } = identified.metadata;
-  restrictNode(context, resource.kind, { ...request, next: identified, old: undefined });
+  const { name = '', generateName: prefix = '' } = sent.metadata;
   if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);
   checkNamespace(context, resource, request.namespace, name || prefix);
+  const identified = (await mutated(context, resource, request, { next: sent, old: undefined })) ?? sent;
+  restrictNode(context, resource.kind, { ...request, next: identified, old: undefined });
   await work.run(() => checkEscalation(context, resource, request, { next: identified, old: undefined }));
   const isGenerated = name === '' && prefix !== '';
   let names = isGenerated ? nameAttempts : 1;

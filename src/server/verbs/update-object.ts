@@ -7,6 +7,7 @@ import { validateMetadataUpdate } from '../../api/validate-metadata.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
+import { mutated } from '../admission/mutation.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
 import { callWebhooks } from '../admission/webhooks/admission.ts';
 import { requireNamespace } from '../admission/namespace.ts';
@@ -99,10 +100,13 @@ async function tryUpdate(
   await work.run(() => checkEscalation(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
   const carried = withServerMetadata(resource.kind, revised, old);
-  const tracked = await work.run(() => {
+  const sent = await work.run(() => {
     const next = withTrackedFields(context, resource, request, { revised: carried, old });
     return request.subresource === '' ? completed(context, resource, { next, old }) : next;
   });
+  const changed = await mutated(context, resource, request, { next: sent, old });
+  const tracked = changed ?? sent;
+  if (changed !== undefined) await work.run(() => checkEscalation(context, resource, request, { next: changed, old }));
   await work.run(() => restrictNode(context, resource.kind, { ...request, next: tracked, old }));
   const allocation = await work.run(() => allocateForUpdate(context, resource, { next: tracked, old }, request.dryRun));
   try {

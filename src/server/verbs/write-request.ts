@@ -6,7 +6,7 @@ import type { ServerContext } from '../context.ts';
 import type { FieldSet } from '../patch/fields/set.ts';
 import { emptySet, fieldSetOf } from '../patch/fields/set.ts';
 import type { User } from '../../api/user.ts';
-import type { ApiCall } from '../reply.ts';
+import type { ApiCall, ApiRequest } from '../reply.ts';
 import type { Work } from '../limits/time-slicer.ts';
 import { unsliced } from '../limits/time-slicer.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -33,6 +33,8 @@ export interface WriteRequest {
   readonly work: Work;
   /** Returns the options as they were sent. A function, since only admission webhooks need them. */
   readonly sent?: () => SentOptions;
+  /** Adds an annotation to the audit event; absent: there is no audit log. */
+  readonly annotate?: ApiRequest['annotate'];
 }
 
 /** CreateOptions, UpdateOptions or DeleteOptions. */
@@ -59,6 +61,7 @@ export const clientRequest = (
   manager: managerOf(options, request.header('user-agent')),
   warnings,
   sent: () => sentOptions(info.query),
+  ...(request.annotate === undefined ? {} : { annotate: request.annotate }),
 });
 
 const sentOptions = (query: URLSearchParams): SentOptions => ({

@@ -8,7 +8,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type {
   ServiceReference,
   WebhookClientConfig,
-} from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+} from '../../api/kinds/admissionregistration/webhook-schema.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 
 export interface Address {

@@ -1,5 +1,6 @@
 import { getOrCompute } from '../../maps.ts';
 import type { CelFunction } from '../functions.ts';
+import { authorizerFunctions } from './authorizer.ts';
 import { kubernetesFunctions } from './kubernetes.ts';
 import { listFunctions } from './lists.ts';
 import { networkFunctions } from './network.ts';
@@ -14,6 +15,7 @@ for (const each of [
   ...listFunctions,
   ...networkFunctions,
   ...kubernetesFunctions,
+  ...authorizerFunctions,
 ]) {
   getOrCompute(byName, nameOf(each.name, each.isMember), () => []).push(each);
 }

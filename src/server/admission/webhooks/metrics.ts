@@ -2,7 +2,10 @@ import { Counter, Histogram } from 'prom-client';
 import type { Metric } from 'prom-client';
 
 const prefix = 'apiserver_admission_webhook';
-const type = 'validating';
+
+/** The label `type` of kube-apiserver: `admit` for mutating webhooks. */
+export type WebhookType = 'admit' | 'validating';
+
 const registers: [] = [];
 
 /** The metrics of webhooks, with the names of kube-apiserver. */
@@ -33,13 +36,20 @@ export class WebhookMetrics {
     registers,
   });
 
+  readonly #exclusions = new Counter({
+    name: 'apiserver_admission_match_condition_exclusions_total',
+    help: 'Writes for which a webhook was not called because of its match conditions.',
+    labelNames: ['name', 'kind', 'type', 'operation'],
+    registers,
+  });
+
   get all(): readonly Metric[] {
-    return [this.#durations, this.#requests, this.#rejections, this.#failOpen];
+    return [this.#durations, this.#requests, this.#rejections, this.#failOpen, this.#exclusions];
   }
 
   /** Records a call. `refusedFor` is the reason why the write was rejected. */
   record(
-    { name, operation }: { readonly name: string; readonly operation: string },
+    { name, type, operation }: { readonly name: string; readonly type: WebhookType; readonly operation: string },
     { seconds, code, refusedFor }: { seconds: number; code: number; refusedFor: RefusedFor | undefined },
   ): void {
     const rejected = String(refusedFor !== undefined);
@@ -49,10 +59,14 @@ export class WebhookMetrics {
     this.#rejections.inc({ name, type, operation, error_type: refusedFor, rejection_code: String(code) });
   }
 
-  failedOpen(name: string): void {
+  failedOpen(name: string, type: WebhookType): void {
     this.#failOpen.inc({ name, type });
+  }
+
+  excluded(name: string, type: WebhookType, operation: string): void {
+    this.#exclusions.inc({ name, kind: 'webhook', type, operation });
   }
 }
 
 /** `no_error`: the webhook denied the request. */
-export type RefusedFor = 'no_error' | 'calling_webhook_error';
+export type RefusedFor = 'no_error' | 'calling_webhook_error' | 'apiserver_internal_error';

@@ -1,15 +1,11 @@
 // AdmissionReview: the request, the response, and the errors that follow from it.
 import type { Kind } from '../../../api/kind.ts';
-import { apiVersionOf, groupVersionKind } from '../../../api/kind.ts';
-import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
-import type { ApiObject } from '../../../api/metadata.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
-import { userInfoOf } from '../../access/identity/users.ts';
 import type { Status, StatusDetails } from '../../../api/errors.ts';
 import { internalError, StatusError } from '../../../api/errors.ts';
 import { messageOf } from '../../../api/error-message.ts';
-import type { AdmissionAttributes } from './attributes.ts';
-import { converted, reviewedObject } from './attributes.ts';
+import type { AdmissionAttributes } from '../attributes.ts';
+import { requestOf, reviewed } from '../attributes.ts';
 
 const group = 'admission.k8s.io';
 export const reviewVersions = ['v1', 'v1beta1'] as const;
@@ -20,43 +16,17 @@ export function reviewOf(
   attributes: AdmissionAttributes,
   { kind, version, uid }: { readonly kind: Kind; readonly version: ReviewVersion; readonly uid: string },
 ): object {
-  const { operation, subresource, representation, object, old, user, dryRun, options } = attributes;
-  const { name = '', namespace = '' } = reviewedObject(attributes).metadata;
-  const reviewedNamespace = attributes.kind === namespaceKind ? name : namespace;
-  const shown = representation?.kind ?? kind;
-  const requested = representation?.kind ?? attributes.kind;
-  const reviewed = (each: ApiObject | undefined): object | null =>
-    each === undefined
-      ? null
-      : {
-          ...(representation?.of(each) ?? converted(each, attributes.kind, kind)),
-          kind: shown.kind,
-          apiVersion: apiVersionOf(shown),
-        };
   return {
     kind: 'AdmissionReview',
     apiVersion: `${group}/${version}`,
     request: {
       uid,
-      kind: groupVersionKind(shown),
-      resource: resourceOf(kind),
-      ...(subresource === '' ? {} : { subResource: subresource }),
-      requestKind: groupVersionKind(requested),
-      requestResource: resourceOf(attributes.kind),
-      ...(subresource === '' ? {} : { requestSubResource: subresource }),
-      ...(name === '' ? {} : { name }),
-      ...(reviewedNamespace === '' ? {} : { namespace: reviewedNamespace }),
-      operation,
-      userInfo: userInfoOf(user),
-      object: reviewed(object),
-      oldObject: reviewed(old),
-      dryRun,
-      options,
+      ...requestOf(attributes, kind),
+      object: reviewed(attributes, attributes.object, kind) ?? null,
+      oldObject: reviewed(attributes, attributes.old, kind) ?? null,
     },
   };
 }
-
-const resourceOf = ({ group: own, version, plural }: Kind): object => ({ group: own, version, resource: plural });
 
 /** The response of a webhook. */
 export interface Verdict {
@@ -64,19 +34,31 @@ export interface Verdict {
   readonly warnings: readonly string[];
   /** The Status of a denial, as sent. */
   readonly result: Readonly<Record<string, unknown>>;
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+  /** The JSON patch of a mutating webhook, decoded from JSON; undefined: none. */
+  readonly patch: unknown;
 }
 
 /** Reads a response; throws the errors of Kubernetes. */
-export function readVerdict(body: unknown, { uid, version }: { uid: string; version: ReviewVersion }): Verdict {
+export function readVerdict(
+  body: unknown,
+  { uid, version, mutates }: { readonly uid: string; readonly version: ReviewVersion; readonly mutates: boolean },
+): Verdict {
   const review = isJsonObject(body) ? body : {};
   const { response } = review;
   if (!isJsonObject(response)) throw new Error('webhook response was absent');
-  if (version === 'v1') checkResponse(review, response, uid);
-  const { allowed, warnings, status } = response;
+  if (version === 'v1') checkResponse(review, response, { uid, mutates });
+  const { allowed, warnings, status, auditAnnotations } = response;
   return {
     allowed: allowed === true,
     warnings: Array.isArray(warnings) ? warnings.filter((text) => typeof text === 'string') : [],
     result: isJsonObject(status) ? status : {},
+    auditAnnotations: Object.fromEntries(
+      Object.entries(isJsonObject(auditAnnotations) ? auditAnnotations : {}).flatMap(([key, value]) =>
+        typeof value === 'string' ? [[key, value]] : [],
+      ),
+    ),
+    patch: mutates && allowed === true ? patchOf(response) : undefined,
   };
 }
 
@@ -84,7 +66,7 @@ export function readVerdict(body: unknown, { uid, version }: { uid: string; vers
 function checkResponse(
   review: Readonly<Record<string, unknown>>,
   response: Record<string, unknown>,
-  uid: string,
+  { uid, mutates }: { readonly uid: string; readonly mutates: boolean },
 ): void {
   const { uid: responseUid, patch, patchType } = response;
   if (responseUid !== uid) throw new Error(`expected response.uid="${uid}", got ${JSON.stringify(responseUid ?? '')}`);
@@ -95,9 +77,38 @@ function checkResponse(
     const want = `${group}/v1, Kind=AdmissionReview`;
     throw new Error(`expected webhook response of ${want}, got ${apiVersion}, Kind=${kind}`);
   }
-  if (patch !== undefined && patch !== '') throw new Error('validating webhook may not return response.patch');
-  if (patchType !== undefined) throw new Error('validating webhook may not return response.patchType');
+  const hasPatch = patch !== undefined && patch !== null && patch !== '';
+  if (!mutates) {
+    if (hasPatch) throw new Error('validating webhook may not return response.patch');
+    if (patchType !== undefined) throw new Error('validating webhook may not return response.patchType');
+    return;
+  }
+  if (hasPatch && (patchType ?? '') === '') {
+    throw new Error('webhook returned response.patch but not response.patchType');
+  }
+  if (!hasPatch && typeof patchType === 'string' && patchType !== '') {
+    throw new Error('webhook returned response.patchType but not response.patch');
+  }
+  if (hasPatch && patchType !== 'JSONPatch') {
+    throw new Error(`webhook returned invalid response.patchType of ${JSON.stringify(patchType)}`);
+  }
 }
+
+/** The decoded patch of a response; an empty one is none. */
+function patchOf({ patch }: Record<string, unknown>): unknown {
+  if (typeof patch !== 'string' || patch === '') return undefined;
+  let operations: unknown;
+  try {
+    operations = JSON.parse(Buffer.from(patch, 'base64').toString());
+  } catch (error) {
+    throw new UndecodablePatch(messageOf(error));
+  }
+  if (!Array.isArray(operations)) throw new UndecodablePatch('the patch is not a list of operations');
+  return operations.length === 0 ? undefined : operations;
+}
+
+/** The patch of a response is not a JSON patch. */
+export class UndecodablePatch extends Error {}
 
 /** The error of a denied write, built from the Status of the webhook. */
 export function denial(name: string, { result }: Verdict): StatusError {

@@ -1,84 +1,163 @@
 import type { Logger } from 'pino';
 
+import { mutatingWebhookConfigurationKind } from '../../../api/kinds/admissionregistration/mutatingwebhookconfiguration/kind.ts';
 import { validatingWebhookConfigurationKind } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
-import type {
-  ValidatingWebhook,
-  ValidatingWebhookConfiguration,
-} from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import type { AnyWebhook } from '../../../api/kinds/admissionregistration/webhook-configuration.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
-import type { Kind } from '../../../api/kind.ts';
 import { messageOf } from '../../../api/error-message.ts';
+import { forbidden, internalError, StatusError } from '../../../api/errors.ts';
+import type { Kind } from '../../../api/kind.ts';
+import type { ApiObject } from '../../../api/metadata.ts';
+import { equalJson } from '../../../api/schema/equal-json.ts';
+import type { Authorizer } from '../../access/authorize.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
-import type { ResourceCache } from '../../cache/resource-cache.ts';
-import type { AdmissionAttributes } from './attributes.ts';
 import { Caller } from '../../webhooks/caller.ts';
-import { callError, denial } from './review.ts';
-import { matchedKind } from './matching.ts';
+import type { AdmissionAttributes } from '../attributes.ts';
+import { targetOf } from '../attributes.ts';
+import { EvaluationError, variablesOf } from '../expressions.ts';
+import { conditionsMatch } from '../match-conditions.ts';
+import { matchedKind } from '../matching.ts';
+import type { ConfiguredWebhook } from './configured-webhooks.ts';
+import { ConfiguredWebhooks } from './configured-webhooks.ts';
+import { LoopDetector } from './loops.ts';
+import type { WebhookType } from './metrics.ts';
 import { WebhookMetrics } from './metrics.ts';
-import { readVerdict, reviewOf, reviewVersions } from './review.ts';
+import { callError, denial, readVerdict, reviewOf, reviewVersions, UndecodablePatch } from './review.ts';
 import type { Verdict } from './review.ts';
 
 export interface WebhooksOptions {
   readonly watchCache: WatchCache;
+  readonly access: Authorizer;
   readonly log: Logger;
   readonly uid: () => string;
 }
 
+/** What a review can add to the response and to the audit log. */
+export interface ReviewOutput {
+  readonly warnings: string[];
+  readonly annotate: (key: string, value: string) => void;
+}
+
+/** Applies the patch of a webhook to the object of a write, which it reviewed in `kind`. Throws a 500 if that fails. */
+export type ApplyPatch = (object: ApiObject, kind: Kind, patch: unknown) => Promise<ApiObject>;
+
 /** A webhook that applies to a write, and the kind in which it receives the object. */
-interface MatchedWebhook {
-  readonly webhook: ValidatingWebhook;
+interface MatchedWebhook extends ConfiguredWebhook {
   readonly kind: Kind;
 }
 
-/** Calls the webhooks of ValidatingWebhookConfigurations before a write; see docs/reference/api.md. */
+/** The outcome of a call that did not fail, or whose failure is ignored. */
+interface Outcome {
+  readonly verdict?: Verdict;
+  readonly error?: Error;
+}
+
+/** Calls the webhooks of the configurations before a write; see docs/reference/api.md. */
 export class Webhooks implements Disposable {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhooksOptions;
-  readonly #cache: ResourceCache;
+  readonly #validating: ConfiguredWebhooks;
+  readonly #mutating: ConfiguredWebhooks;
   readonly #caller: Caller;
-  /** Parsed once: the cache keeps bytes and would parse them for every write. */
-  #webhooks: readonly ValidatingWebhook[] = [];
-  #readAt = -1;
+  readonly #loops = new LoopDetector();
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
-    this.#cache = options.watchCache.of(validatingWebhookConfigurationKind);
+    this.#validating = new ConfiguredWebhooks(options.watchCache.of(validatingWebhookConfigurationKind));
     this.#caller = new Caller(options.watchCache);
+    this.#mutating = new ConfiguredWebhooks(options.watchCache.of(mutatingWebhookConfigurationKind));
   }
 
-  /** Whether there is no webhook at all: a cheap check for every write. */
-  get isIdle(): boolean {
-    return this.#cache.size === 0;
+  /** Whether there is no validating webhook at all: a cheap check for every write. */
+  get validatesNothing(): boolean {
+    return this.#validating.isEmpty;
   }
 
-  /** Calls all webhooks that apply, concurrently. Throws the error for the client if one of them denies the write. */
-  async admit(attributes: AdmissionAttributes, warnings: string[]): Promise<void> {
-    // Webhooks never see webhook configurations: a broken webhook must not prevent its own removal.
-    if (attributes.kind.group === validatingWebhookConfigurationKind.group) return;
-    const matches = this.#current().flatMap((webhook): readonly MatchedWebhook[] => {
-      const kind = matchedKind(webhook, attributes, (namespace) => this.#labelsOf(namespace));
-      return kind === undefined ? [] : [{ webhook, kind }];
+  /** Whether there is no mutating webhook at all. */
+  get mutatesNothing(): boolean {
+    return this.#mutating.isEmpty;
+  }
+
+  /** Calls all validating webhooks that apply, concurrently. Throws the error for the client if one denies the write. */
+  async validate(attributes: AdmissionAttributes, output: ReviewOutput): Promise<void> {
+    if (isExempt(attributes)) return;
+    const matches = this.#validating.all.flatMap((each) => {
+      const kind = this.#matchedKind(each, attributes, 'validating');
+      return kind === undefined ? [] : [{ ...each, kind }];
     });
-    const outcomes = await Promise.all(matches.map((each) => this.#review(each, attributes)));
-    warnings.push(...outcomes.flatMap((outcome) => outcome.warnings));
+    const outcomes = await Promise.all(
+      matches.map(async (each) => ({ ...(await this.#review(each, attributes, 'validating', output)), each })),
+    );
+    for (const { verdict } of outcomes) output.warnings.push(...(verdict?.warnings ?? []));
     const refusal = outcomes.find(({ error }) => error !== undefined)?.error;
     if (refusal !== undefined) throw refusal;
+  }
+
+  /**
+   * Calls the mutating webhooks that apply, one after the other, and returns the changed object. `between` completes the
+   * object after a change, before webhooks with the reinvocation policy `IfNeeded` are called a second time.
+   */
+  async mutate(
+    attributes: AdmissionAttributes,
+    output: ReviewOutput,
+    { apply, between }: { readonly apply: ApplyPatch; readonly between: (object: ApiObject) => Promise<ApiObject> },
+  ): Promise<ApiObject | undefined> {
+    if (isExempt(attributes)) return attributes.object;
+    const webhooks = this.#mutating.all;
+    let { object } = attributes;
+    let isChanged = false;
+    let invoked = new Set<ConfiguredWebhook>();
+    const repeated = new Set<ConfiguredWebhook>();
+    const repeatInvoked = (): void => {
+      for (const each of invoked) repeated.add(each);
+      invoked = new Set();
+    };
+    const call = async (each: ConfiguredWebhook, round: number, index: number): Promise<void> => {
+      const current = { ...attributes, object };
+      const kind = this.#matchedKind(each, current, 'admit');
+      if (kind === undefined) return;
+      const { verdict, error } = await this.#review({ ...each, kind }, current, 'admit', output, `round_${round}_index_${index}`);
+      output.warnings.push(...(verdict?.warnings ?? []));
+      if (error !== undefined) throw error;
+      const patched = verdict?.patch === undefined ? object : await this.#patched({ ...each, kind }, current, verdict.patch, apply);
+      const mutated = patched !== object && !equalJson(patched, object);
+      annotateMutation(each, output, { round, index, mutated, patch: verdict?.patch });
+      if (mutated) {
+        isChanged = true;
+        repeatInvoked();
+      }
+      object = patched;
+      if (each.webhook.reinvocationPolicy === 'IfNeeded') invoked.add(each);
+    };
+    for (const [index, each] of webhooks.entries()) await call(each, 0, index);
+    if (!isChanged || object === undefined) return object;
+    const settled = await between(object);
+    if (!equalJson(settled, object)) repeatInvoked();
+    object = settled;
+    for (const [index, each] of webhooks.entries()) if (repeated.has(each)) await call(each, 1, index);
+    return object;
   }
 
   [Symbol.dispose](): void {
     this.#caller[Symbol.dispose]();
   }
 
-  #current(): readonly ValidatingWebhook[] {
-    const cache = this.#cache;
-    cache.requireReadable(cache.prefix); // an unreadable webhook might deny the write
-    if (this.#readAt === cache.lastChangeRevision) return this.#webhooks;
-    this.#readAt = cache.lastChangeRevision;
-    // In the order of keys, which is that of configuration names.
-    this.#webhooks = cache
-      .range(cache.prefix)
-      .flatMap(({ object }) => (object as ValidatingWebhookConfiguration).webhooks ?? []);
-    return this.#webhooks;
+  /** The kind in which the webhook reviews the write; undefined if it does not apply. Throws a 403 if its conditions fail. */
+  #matchedKind(
+    { webhook, conditions }: ConfiguredWebhook,
+    attributes: AdmissionAttributes,
+    type: WebhookType,
+  ): Kind | undefined {
+    const kind = matchedKind(webhook, attributes, (namespace) => this.#labelsOf(namespace));
+    if (kind === undefined || conditions.length === 0) return kind;
+    const variables = variablesOf(attributes, kind, { access: this.#options.access });
+    const matches = conditionsMatch(conditions, variables, webhook.failurePolicy);
+    if (matches instanceof EvaluationError) {
+      const { name } = targetOf(attributes);
+      throw forbidden({ group: attributes.kind.group, resource: attributes.kind.plural, name }, matches.message);
+    }
+    if (!matches) this.metrics.excluded(webhook.name, type, attributes.operation);
+    return matches ? kind : undefined;
   }
 
   #labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
@@ -87,32 +166,40 @@ export class Webhooks implements Disposable {
   }
 
   async #review(
-    { webhook, kind }: MatchedWebhook,
+    { configuration, webhook, kind }: MatchedWebhook,
     attributes: AdmissionAttributes,
-  ): Promise<{ readonly warnings: readonly string[]; readonly error?: Error }> {
+    type: WebhookType,
+    output: ReviewOutput,
+    place = '',
+  ): Promise<Outcome> {
     const { name, failurePolicy } = webhook;
-    const labels = { name, operation: attributes.operation };
+    const labels = { name, type, operation: attributes.operation };
     const started = performance.now();
     const seconds = (): number => (performance.now() - started) / 1000;
     let verdict: Verdict;
     try {
-      verdict = await this.#call(webhook, kind, attributes);
+      verdict = await this.#loops.run(`${configuration}/${name}`, attributes, () =>
+        this.#call(webhook, kind, attributes, type),
+      );
     } catch (error) {
       const isOpen = failurePolicy === 'Ignore';
       const refusedFor = isOpen ? undefined : 'calling_webhook_error';
       this.metrics.record(labels, { seconds: seconds(), code: 400, refusedFor });
-      if (isOpen) this.metrics.failedOpen(name);
+      if (isOpen) {
+        this.metrics.failedOpen(name, type);
+        if (place !== '') output.annotate(`failed-open.mutation.webhook.admission.k8s.io/${place}`, name);
+      }
       this.#options.log.warn({ webhook: name, failurePolicy, err: error }, 'failed calling webhook');
-      return isOpen ? { warnings: [] } : { warnings: [], error: callError(name, error) };
+      return isOpen ? {} : { error: callError(name, error) };
     }
-    const { allowed, warnings } = verdict;
-    const error = allowed ? undefined : denial(name, verdict);
-    const refusedFor = allowed ? undefined : 'no_error';
+    for (const [key, value] of Object.entries(verdict.auditAnnotations)) output.annotate(`${name}/${key}`, value);
+    const error = verdict.allowed ? undefined : denial(name, verdict);
+    const refusedFor = verdict.allowed ? undefined : 'no_error';
     this.metrics.record(labels, { seconds: seconds(), code: error?.status.code ?? 200, refusedFor });
-    return error === undefined ? { warnings } : { warnings, error };
+    return error === undefined ? { verdict } : { verdict, error };
   }
 
-  async #call(webhook: ValidatingWebhook, kind: Kind, attributes: AdmissionAttributes): Promise<Verdict> {
+  async #call(webhook: AnyWebhook, kind: Kind, attributes: AdmissionAttributes, type: WebhookType): Promise<Verdict> {
     const { clientConfig, admissionReviewVersions, timeoutSeconds = 10 } = webhook;
     const uid = this.#options.uid();
     const version = (admissionReviewVersions ?? [])
@@ -126,11 +213,53 @@ export class Webhooks implements Disposable {
       .call({ clientConfig, body: JSON.stringify(reviewOf(attributes, { kind, version, uid })), timeoutSeconds })
       .catch((error: unknown) => rethrow('failed to call webhook', error));
     try {
-      return readVerdict(answer, { uid, version });
+      return readVerdict(answer, { uid, version, mutates: type === 'admit' });
     } catch (error) {
-      return rethrow('received invalid webhook response', error);
+      const isPatch = error instanceof UndecodablePatch;
+      return rethrow(isPatch ? 'received undecodable patch in webhook response' : 'received invalid webhook response', error);
     }
   }
+
+  /** The object with the patch of a webhook; throws a 500 if it cannot be applied. */
+  async #patched(
+    { webhook, kind }: MatchedWebhook,
+    { object, operation }: AdmissionAttributes,
+    patch: unknown,
+    apply: ApplyPatch,
+  ): Promise<ApiObject> {
+    const refuse = (message: string): Error => {
+      const labels = { name: webhook.name, type: 'admit', operation } as const;
+      this.metrics.record(labels, { seconds: 0, code: 0, refusedFor: 'apiserver_internal_error' });
+      return internalError(message);
+    };
+    if (object === undefined) {
+      const name = JSON.stringify(webhook.name);
+      throw refuse(`admission webhook ${name} attempted to modify the object, which is not supported for this operation`);
+    }
+    try {
+      return await apply(object, kind, patch);
+    } catch (error) {
+      if (error instanceof StatusError) throw refuse(messageOf(error));
+      throw error;
+    }
+  }
+}
+
+/** Webhooks never see configurations of admission: a broken webhook must not prevent its own removal. */
+const isExempt = ({ kind }: AdmissionAttributes): boolean => kind.group === validatingWebhookConfigurationKind.group;
+
+/** Records a call of a mutating webhook in the audit log, with the keys of Kubernetes. */
+function annotateMutation(
+  { configuration, webhook }: ConfiguredWebhook,
+  { annotate }: ReviewOutput,
+  { round, index, mutated, patch }: { round: number; index: number; mutated: boolean; patch: unknown },
+): void {
+  const place = `round_${round}_index_${index}`;
+  const source = { configuration, webhook: webhook.name };
+  annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify({ ...source, mutated }));
+  if (patch === undefined) return;
+  const value = JSON.stringify({ ...source, patch, patchType: 'JSONPatch' });
+  annotate(`patch.webhook.admission.k8s.io/${place}`, value);
 }
 
 function rethrow(doing: string, error: unknown): never {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { gatesWith } from '../../../gates.ts';
 import { validatingWebhookConfigurationKind as kind } from './kind.ts';
-import type { ValidatingWebhook, ValidatingWebhookConfiguration } from './schema.ts';
+import type { Webhook, ValidatingWebhookConfiguration } from '../webhook-schema.ts';
 
 const context = { gates: gatesWith(), loopbackEndpoints: [] };
 
@@ -58,7 +58,7 @@ suite('validation of a webhook', () => {
     {
       name: 'rejects unknown values',
       // Decoding accepts any word; validation rejects unknown ones.
-      given: { failurePolicy: 'Retry', matchPolicy: 'Fuzzy', sideEffects: 'Some' } as unknown as ValidatingWebhook,
+      given: { failurePolicy: 'Retry', matchPolicy: 'Fuzzy', sideEffects: 'Some' } as unknown as Webhook,
       want: [
         'webhooks[0].failurePolicy: Unsupported value: "Retry": supported values: "Fail", "Ignore"',
         'webhooks[0].matchPolicy: Unsupported value: "Fuzzy": supported values: "Equivalent", "Exact"',

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dns1035LabelErrors } from '../../../names.ts';
-import { clientConfigErrors } from '../../admissionregistration/validatingwebhookconfiguration/validate-client.ts';
+import { clientConfigErrors } from '../../admissionregistration/validate-client.ts';
 import type { CrdConversion } from './schema.ts';
 
 const strategies = ['None', 'Webhook'];

@@ -1,7 +1,7 @@
-import type { FieldError } from '../../../field-errors.ts';
-import { invalidValue, required } from '../../../field-errors.ts';
-import { dnsSubdomainErrors, portNumberErrors } from '../../../names.ts';
-import type { ServiceReference, WebhookClientConfig } from './schema.ts';
+import type { FieldError } from '../../field-errors.ts';
+import { invalidValue, required } from '../../field-errors.ts';
+import { dnsSubdomainErrors, portNumberErrors } from '../../names.ts';
+import type { ServiceReference, WebhookClientConfig } from './webhook-schema.ts';
 
 /** Validation errors of the address of a webhook. */
 export function clientConfigErrors(path: string, { url, service }: WebhookClientConfig): FieldError[] {

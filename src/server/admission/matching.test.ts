@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import type { Kind } from '../../../api/kind.ts';
-import type { ValidatingWebhook } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
-import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
-import { nodeKind } from '../../../api/kinds/core/node/kind.ts';
-import { serviceKind } from '../../../api/kinds/core/service/kind.ts';
-import { serviceExportAlphaKind, serviceExportKind } from '../../../api/kinds/multicluster/serviceexport/kind.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { Webhook } from '../../api/kinds/admissionregistration/webhook-schema.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import { serviceExportAlphaKind, serviceExportKind } from '../../api/kinds/multicluster/serviceexport/kind.ts';
 import type { AdmissionAttributes } from './attributes.ts';
 import { matchedKind } from './matching.ts';
 
 const onServices = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['services'] };
 
-const webhook = (rule: object, more: Partial<ValidatingWebhook> = {}): ValidatingWebhook => ({
+const webhook = (rule: object, more: Partial<Webhook> = {}): Webhook => ({
   name: 'policy.example.org',
   clientConfig: {},
   sideEffects: 'None',
@@ -44,7 +44,7 @@ const exports = (versions: readonly string[]) => ({
 suite('a webhook matches', () => {
   const team = (value: string) => ({ namespaceSelector: { matchLabels: { team: value } } });
   const app = (value: string) => ({ objectSelector: { matchLabels: { app: value } } });
-  const table: readonly (readonly [name: string, ValidatingWebhook, AdmissionAttributes, want: Kind | undefined])[] = [
+  const table: readonly (readonly [name: string, Webhook, AdmissionAttributes, want: Kind | undefined])[] = [
     ['the resource of its rule', webhook({}), attributes(), serviceKind],
     ['no other operation', webhook({ operations: ['DELETE'] }), attributes(), undefined],
     ['no other group', webhook({ apiGroups: ['apps'] }), attributes(), undefined],

@@ -1,0 +1,107 @@
+// The CEL expressions of webhooks and admission policies: their variables and types.
+
+import type { CelType } from '../../cel/cel-type.ts';
+import { bool, dyn, listOf, mapOf, simple, string } from '../../cel/cel-type.ts';
+import type { Program } from '../../cel/compile.ts';
+import { CelCheckError, compileExpression } from '../../cel/compile.ts';
+
+const objectOf = (fields: Readonly<Record<string, CelType>>): CelType => ({
+  name: 'object',
+  fields: new Map(Object.entries(fields)),
+});
+
+const versionAnd = (last: string): CelType => objectOf({ group: string, version: string, [last]: string });
+
+const requestType = objectOf({
+  kind: versionAnd('kind'),
+  resource: versionAnd('resource'),
+  subResource: string,
+  requestKind: versionAnd('kind'),
+  requestResource: versionAnd('resource'),
+  requestSubResource: string,
+  name: string,
+  namespace: string,
+  operation: string,
+  userInfo: objectOf({
+    username: string,
+    uid: string,
+    groups: listOf(string),
+    extra: mapOf(listOf(string)),
+  }),
+  dryRun: bool,
+  options: dyn,
+});
+
+const timestamp = simple('timestamp');
+
+const namespaceType = objectOf({
+  metadata: objectOf({
+    name: string,
+    generateName: string,
+    namespace: string,
+    labels: mapOf(string),
+    annotations: mapOf(string),
+    UID: string,
+    creationTimestamp: timestamp,
+    deletionGracePeriodSeconds: simple('int'),
+    deletionTimestamp: timestamp,
+    generation: simple('int'),
+    resourceVersion: string,
+    finalizers: listOf(string),
+  }),
+  spec: objectOf({ finalizers: listOf(string) }),
+  status: objectOf({
+    phase: string,
+    conditions: listOf(
+      objectOf({ status: string, type: string, lastTransitionTime: timestamp, message: string, reason: string }),
+    ),
+  }),
+});
+
+/** Which of the variables an expression may use, besides the object, the old object, the request and the namespace. */
+export interface Declared {
+  readonly params?: boolean;
+  readonly authorizer?: boolean;
+  /** The types of the policy's own variables, which come before the expression. */
+  readonly variables?: ReadonlyMap<string, CelType>;
+}
+
+const always: readonly (readonly [string, CelType])[] = [
+  ['object', dyn],
+  ['oldObject', dyn],
+  ['request', requestType],
+  ['namespaceObject', namespaceType],
+];
+
+/** A compiled expression, or why there is none. */
+export type Compiled =
+  | { readonly program: Program; readonly problem?: undefined }
+  | { readonly program?: undefined; readonly problem: string };
+
+/** Compiles an expression whose result must have one of `types`; no types: any. */
+export function compileAdmission(
+  text: string,
+  { params = false, authorizer = false, variables }: Declared,
+  types: readonly CelType['name'][],
+): Compiled {
+  const declared = new Map<string, CelType>([
+    ...always,
+    ...(params ? [['params', dyn] as const] : []),
+    ...(authorizer
+      ? ([
+          ['authorizer', simple('authorizer')],
+          ['authorizer.requestResource', simple('resource_check')],
+        ] as const)
+      : []),
+    ...(variables === undefined ? [] : [['variables', { name: 'object', fields: variables } as const] as const]),
+  ]);
+  try {
+    const program = compileExpression(text, declared);
+    if (types.length === 0 || types.includes(program.type.name)) return { program };
+    const [only] = types;
+    return { problem: `must evaluate to ${types.length === 1 ? only : `one of [${types.join(' ')}]`}` };
+  } catch (error) {
+    if (error instanceof CelCheckError) return { problem: `compilation failed: ${error.message}` };
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Kind } from '../../api/kind.ts';
+import { apiVersionOf, groupVersionKind } from '../../api/kind.ts';
+import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { User } from '../../api/user.ts';
+import { userInfoOf } from '../access/identity/users.ts';
+import type { Representation } from '../verbs/representation.ts';
+
+/** A write that is ready to be committed, as webhooks and policies see it: the `attributes` of Kubernetes' admission. */
+export interface AdmissionAttributes {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** In the version of the request. */
+  readonly kind: Kind;
+  /** The other kinds that serve the same objects; a function, since most writes match no rule. */
+  readonly equivalents: () => readonly Kind[];
+  readonly subresource: string;
+  /** What a subresource shows instead of the object. */
+  readonly representation?: Representation | undefined;
+  /** The new object; undefined for a deletion. */
+  readonly object: ApiObject | undefined;
+  /** The existing object; undefined for a creation. */
+  readonly old: ApiObject | undefined;
+  readonly user: User;
+  readonly dryRun: boolean;
+  /** The CreateOptions, UpdateOptions or DeleteOptions of the request. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** The new object, or the existing one of a deletion. */
+export const reviewedObject = ({ object, old }: AdmissionAttributes): ApiObject => object ?? old ?? { metadata: {} };
+
+/** Converts an object to another kind through the stored one. */
+export function converted(object: ApiObject, from: Kind, to: Kind): ApiObject {
+  if (from === to) return object;
+  const stored = from.storage === undefined ? object : from.storage.toStorage(object);
+  return to.storage === undefined ? stored : to.storage.fromStorage(stored);
+}
+
+/** The name and the namespace of a write; a Namespace is its own namespace. */
+export function targetOf(attributes: AdmissionAttributes): { readonly name: string; readonly namespace: string } {
+  const { name = '', namespace = '' } = reviewedObject(attributes).metadata;
+  return { name, namespace: attributes.kind === namespaceKind ? name : namespace };
+}
+
+/** The AdmissionRequest without its UID and its objects. */
+export function requestOf(attributes: AdmissionAttributes, kind: Kind): Readonly<Record<string, unknown>> {
+  const { operation, subresource, representation, user, dryRun, options } = attributes;
+  const { name, namespace } = targetOf(attributes);
+  return {
+    kind: groupVersionKind(representation?.kind ?? kind),
+    resource: resourceOf(kind),
+    ...(subresource === '' ? {} : { subResource: subresource }),
+    requestKind: groupVersionKind(representation?.kind ?? attributes.kind),
+    requestResource: resourceOf(attributes.kind),
+    ...(subresource === '' ? {} : { requestSubResource: subresource }),
+    ...(name === '' ? {} : { name }),
+    ...(namespace === '' ? {} : { namespace }),
+    operation,
+    userInfo: userInfoOf(user),
+    dryRun,
+    options,
+  };
+}
+
+const resourceOf = ({ group, version, plural }: Kind): object => ({ group, version, resource: plural });
+
+/** An object of the write as it is reviewed: in another kind, or what a subresource shows of it. */
+export function reviewed(
+  { kind: requested, representation }: AdmissionAttributes,
+  object: ApiObject | undefined,
+  kind: Kind,
+): Readonly<Record<string, unknown>> | undefined {
+  if (object === undefined) return undefined;
+  const shown = representation?.kind ?? kind;
+  const content = representation?.of(object) ?? converted(object, requested, kind);
+  return { ...content, kind: shown.kind, apiVersion: apiVersionOf(shown) };
+}
