@@ -109,22 +109,24 @@ function compileName(expression: Named, { variables, locals, used }: Environment
     };
   }
   const type = variables.get(name);
-  if (type !== undefined) {
-    used.add(name);
-    return {
-      type,
-      cost: 1,
-      run(scope) {
-        scope.spend(1);
-        return scope.variables.get(name) ?? null;
-      },
-    };
-  }
+  if (type !== undefined) return compileVariable(name, type, used);
   if (typeNames.has(name)) {
     const value = new TypeValue(name);
     return { type: simple('type'), cost: 0, run: () => value };
   }
   throw fail(`undeclared reference to '${name}' (in container '')`, expression);
+}
+
+function compileVariable(name: string, type: CelType, used: Set<string>): Node {
+  used.add(name);
+  return {
+    type,
+    cost: 1,
+    run(scope) {
+      scope.spend(1);
+      return scope.variables.get(name) ?? null;
+    },
+  };
 }
 
 type Select = Extract<Expression, { is: 'select' }>;
@@ -140,6 +142,8 @@ function compileSelect(expression: Select, env: Environment): Node {
   const { field, isOptional } = expression;
   const typeValue = qualifiedType(expression, env);
   if (typeValue !== undefined) return { type: simple('type'), cost: 0, run: () => typeValue };
+  const qualified = qualifiedVariable(expression, env);
+  if (qualified !== undefined) return qualified;
   const operand = compile(expression.operand, env);
   const isChained = operand.type.name === 'optional_type';
   const target = isChained ? (operand.type.of ?? dyn) : operand.type;
@@ -174,6 +178,14 @@ function compileSelect(expression: Select, env: Environment): Node {
       return new Optional(value === undefined ? undefined : fieldOf(value, field));
     },
   };
+}
+
+/** A variable whose name has a dot, such as `authorizer.requestResource`. */
+function qualifiedVariable({ operand, field }: Select, { variables, locals, used }: Environment): Node | undefined {
+  if (operand.is !== 'name' || locals.has(operand.name)) return undefined;
+  const name = `${operand.name}.${field}`;
+  const type = variables.get(name);
+  return type === undefined ? undefined : compileVariable(name, type, used);
 }
 
 /** `google.protobuf.Timestamp` and `google.protobuf.Duration`. */

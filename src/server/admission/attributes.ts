@@ -15,7 +15,7 @@ export interface AdmissionAttributes {
   readonly equivalents: () => readonly Kind[];
   readonly subresource: string;
   /** What a subresource shows instead of the object. */
-  readonly representation?: Representation | undefined;
+  readonly representation?: (Pick<Representation, 'kind' | 'of'> & Partial<Representation>) | undefined;
   /** The new object; undefined for a deletion. */
   readonly object: ApiObject | undefined;
   /** The existing object; undefined for a creation. */
@@ -69,9 +69,10 @@ export function reviewed(
   { kind: requested, representation }: AdmissionAttributes,
   object: ApiObject | undefined,
   kind: Kind,
-): Readonly<Record<string, unknown>> | undefined {
+): ApiObject | undefined {
   if (object === undefined) return undefined;
   const shown = representation?.kind ?? kind;
   const content = representation?.of(object) ?? converted(object, requested, kind);
-  return { ...content, kind: shown.kind, apiVersion: apiVersionOf(shown) };
+  const typed: ApiObject = { ...content, kind: shown.kind, apiVersion: apiVersionOf(shown) };
+  return typed;
 }

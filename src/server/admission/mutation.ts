@@ -7,20 +7,18 @@ import { mutateByWebhooks } from './webhooks/admission.ts';
 
 /**
  * The object with what mutating webhooks make of it. As in Kubernetes, the plugins of its kind run again on an object
- * that a webhook changed. Returns undefined if there is no webhook, so that the caller need not await.
+ * that a webhook changed. Returns undefined if there is no webhook.
  */
 export const mutated = (
   context: ServerContext,
   resource: Resource,
   request: WriteRequest,
   { next, old }: { readonly next: ApiObject; readonly old: ApiObject | undefined },
-): Promise<ApiObject | undefined> | undefined =>
+): Promise<ApiObject | undefined> =>
   mutateByWebhooks(context, resource, request, {
     operation: old === undefined ? 'CREATE' : 'UPDATE',
     object: next,
     old,
     between: async (object) =>
-      request.subresource === ''
-        ? request.work.run(() => completed(context, resource, { next: object, old }))
-        : object,
+      request.subresource === '' ? request.work.run(() => completed(context, resource, { next: object, old })) : object,
   });

@@ -53,7 +53,9 @@ export class Auditor {
       const object = body === undefined ? undefined : objectOf(body);
       const { id, stage, impersonated, reply } = part;
       const [level, now] = [this.#level, this.#clock()];
-      this.#log.write(auditLine({ id, stage, impersonated, reply, request, info, level, object, annotations, received, now }));
+      this.#log.write(
+        auditLine({ id, stage, impersonated, reply, request, info, level, object, annotations, received, now }),
+      );
     };
     let response: Pick<Audited, 'id' | 'impersonated' | 'reply'> | undefined;
     return {

@@ -104,6 +104,19 @@ const contents: Readonly<Record<string, Content>> = {
   'scheduling.k8s.io/v1 PriorityClass': { value: 1000 },
   'storage.k8s.io/v1 StorageClass': { provisioner: 'csi.example.org' },
   'node.k8s.io/v1 RuntimeClass': { handler: 'kata' },
+  'admissionregistration.k8s.io/v1 MutatingWebhookConfiguration': {
+    webhooks: [
+      {
+        name: 'never.example.org',
+        clientConfig: { url: 'https://webhook.example.org/mutate', caBundle: 'AAEC' },
+        rules: [{ operations: ['CONNECT'], apiGroups: ['example.org'], apiVersions: ['v1'], resources: ['nothings'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+        reinvocationPolicy: 'IfNeeded',
+        matchConditions: [{ name: 'never', expression: 'false' }],
+      },
+    ],
+  },
   'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': {
     webhooks: [
       {

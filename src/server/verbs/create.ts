@@ -69,6 +69,7 @@ export async function createObject(
   if (context.store.isShared) await awaitNamespace(context, resource, request.namespace);
   checkNamespace(context, resource, request.namespace, name || prefix);
   const identified = (await mutated(context, resource, request, { next: sent, old: undefined })) ?? sent;
+  if (identified.metadata.namespace !== sent.metadata.namespace) throw namespaceMismatch();
   restrictNode(context, resource.kind, { ...request, next: identified, old: undefined });
   await work.run(() => checkEscalation(context, resource, request, { next: identified, old: undefined }));
   const isGenerated = name === '' && prefix !== '';

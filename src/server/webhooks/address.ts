@@ -5,10 +5,7 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type {
-  ServiceReference,
-  WebhookClientConfig,
-} from '../../api/kinds/admissionregistration/webhook-schema.ts';
+import type { ServiceReference, WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 
 export interface Address {

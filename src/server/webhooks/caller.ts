@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { joinHostPort } from '../../api/addresses.ts';
 import { codeOf, messageOf } from '../../api/error-message.ts';
-import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/validatingwebhookconfiguration/schema.ts';
+import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Address } from './address.ts';
 import { addressOf } from './address.ts';

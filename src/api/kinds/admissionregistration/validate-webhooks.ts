@@ -19,7 +19,8 @@ interface Leniency {
 
 const strict: Leniency = { sideEffects: false, versions: false, repeatedNames: false, conditions: [] };
 
-export const validateCreate = (object: WebhookConfiguration): readonly FieldError[] => configurationErrors(object, strict);
+export const validateCreate = (object: WebhookConfiguration): readonly FieldError[] =>
+  configurationErrors(object, strict);
 
 export function validateUpdate(
   object: WebhookConfiguration,
@@ -91,7 +92,7 @@ function webhookErrors(path: string, webhook: AnyWebhook, leniency: Leniency): F
   ];
 }
 
-export const oneOfErrors = (path: string, value: string | undefined, words: readonly string[]): FieldError[] =>
+const oneOfErrors = (path: string, value: string | undefined, words: readonly string[]): FieldError[] =>
   value === undefined || words.includes(value) ? [] : [notSupported(path, value, words)];
 
 function sideEffectErrors(path: string, { sideEffects }: AnyWebhook, words: readonly string[]): FieldError[] {
@@ -106,4 +107,3 @@ function qualifiedErrors(path: string, name: string): FieldError[] {
   if (name.split('.').length >= 3) return [];
   return [invalidValue(path, name, 'should be a domain with at least three segments separated by dots')];
 }
-

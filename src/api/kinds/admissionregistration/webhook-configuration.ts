@@ -28,11 +28,8 @@ export function defaultedWebhook<W extends Webhook>(webhook: W): W {
   };
 }
 
-const count = column<WebhookConfiguration>(
-  'Webhooks',
-  'Number of webhooks.',
-  ({ webhooks = [] }) => webhooks.length,
-  { type: 'integer' },
-);
+const count = column<WebhookConfiguration>('Webhooks', 'Number of webhooks.', ({ webhooks = [] }) => webhooks.length, {
+  type: 'integer',
+});
 
 export const webhookColumns = [nameColumn, count, ageColumn];

@@ -1,17 +1,6 @@
 import { labelSelector } from '../../metadata.ts';
 import type { Infer } from '../../schema/infer.ts';
-import {
-  always,
-  bytes,
-  int32,
-  list,
-  listMap,
-  oneOf,
-  optional,
-  pointer,
-  string,
-  struct,
-} from '../../schema/schema.ts';
+import { always, bytes, int32, list, listMap, oneOf, optional, pointer, string, struct } from '../../schema/schema.ts';
 
 export const registration = 'io.k8s.api.admissionregistration.v1';
 

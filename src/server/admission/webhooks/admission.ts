@@ -3,12 +3,13 @@ import { apiVersionOf } from '../../../api/kind.ts';
 import { decode, DecodeError } from '../../../api/schema/decode.ts';
 import { isJsonObject } from '../../../api/schema/json-object.ts';
 import { internalError } from '../../../api/errors.ts';
-import type { ApiObject, ObjectMeta } from '../../../api/metadata.ts';
+import type { ApiObject } from '../../../api/metadata.ts';
 import type { ServerContext } from '../../context.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import { asJson } from '../../patch/managed.ts';
 import type { Resource } from '../../resource.ts';
 import type { WriteRequest } from '../../verbs/write-request.ts';
+import { withMetadata } from '../../verbs/write-request.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
 import { converted, reviewed } from '../attributes.ts';
 import type { ApplyPatch, ReviewOutput } from './webhooks.ts';
@@ -30,7 +31,7 @@ export interface WriteSource extends Pick<WriteRequest, 'user' | 'dryRun' | 'war
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 /** A write as admission sees it; undefined for writes of the server itself, which are not reviewed. */
-export function attributesOf(
+function attributesOf(
   { resources }: ServerContext,
   { kind }: Resource,
   { user, subresource, representation, dryRun, sent }: WriteSource,
@@ -52,7 +53,8 @@ export function attributesOf(
 
 /**
  * Calls the validating webhooks for a write before it is committed, for dry runs too: webhooks with side effects cannot
- * be configured. Returns undefined if there is no webhook, so that the caller need not await.
+ * be configured. For a deletion, mutating webhooks come first. Returns undefined if there is no webhook, so that the
+ * caller need not await.
  */
 export function callWebhooks(
   context: ServerContext,
@@ -61,31 +63,41 @@ export function callWebhooks(
   change: Change,
 ): Promise<void> | undefined {
   const { plugins, webhooks } = context;
-  if (webhooks.validatesNothing || !plugins.has('ValidatingAdmissionWebhook')) return undefined;
+  const validates = !webhooks.validatesNothing && plugins.has('ValidatingAdmissionWebhook');
+  const mutates = change.object === undefined && !webhooks.mutatesNothing && plugins.has('MutatingAdmissionWebhook');
+  if (!validates && !mutates) return undefined;
   const attributes = attributesOf(context, resource, source, change);
-  return attributes === undefined ? undefined : webhooks.validate(attributes, outputOf(source));
+  if (attributes === undefined) return undefined;
+  const output = outputOf(source);
+  if (!mutates) return webhooks.validate(attributes, output);
+  return webhooks
+    .mutate(attributes, output)
+    .then(() => (validates ? webhooks.validate(attributes, output) : undefined));
 }
 
 /**
  * Calls the mutating webhooks for a write before it is validated. Returns the changed object, or undefined if there is
  * no webhook. `between` completes an object that a webhook changed.
  */
-export function mutateByWebhooks(
+export async function mutateByWebhooks(
   context: ServerContext,
   resource: Resource,
   source: WriteSource & Pick<WriteRequest, 'work'>,
   { between, ...change }: Change & { readonly between: (object: ApiObject) => Promise<ApiObject> },
-): Promise<ApiObject | undefined> | undefined {
+): Promise<ApiObject | undefined> {
   const { plugins, webhooks } = context;
   if (webhooks.mutatesNothing || !plugins.has('MutatingAdmissionWebhook')) return undefined;
   const attributes = attributesOf(context, resource, source, change);
   if (attributes === undefined) return undefined;
+  const { object: given } = attributes;
   const apply: ApplyPatch = async (object, kind, patch) => {
-    const document = asJson(reviewed(attributes, object, kind) as ApiObject);
+    const document = asJson(reviewed(attributes, object, kind) ?? object);
     const patched = await source.work.runSteps(applyJsonPatch(document, patch));
     return source.work.run(() => unreviewed(attributes, object, { kind, patched }));
   };
-  return webhooks.mutate(attributes, outputOf(source), { apply, between });
+  const reviewedFirst = change.operation === 'CREATE' && given !== undefined ? withoutSystemFields(given) : given;
+  const object = await webhooks.mutate({ ...attributes, object: reviewedFirst }, outputOf(source), { apply, between });
+  return object === undefined || given === undefined ? object : withSystemFields(object, given);
 }
 
 const outputOf = ({ warnings, annotate }: WriteSource): ReviewOutput => ({
@@ -101,9 +113,8 @@ function unreviewed(
 ): ApiObject {
   const shown = representation?.kind ?? kind;
   const made = decoded(shown, patched);
-  const next =
-    representation === undefined ? converted(made, kind, requested) : representation.into(object, made);
-  return { ...next, kind: requested.kind, apiVersion: apiVersionOf(requested), metadata: withIdentity(next, object) };
+  const next = representation?.into?.(object, made) ?? converted(made, kind, requested);
+  return withSystemFields({ ...next, kind: requested.kind, apiVersion: apiVersionOf(requested) }, object);
 }
 
 function decoded(kind: Kind, patched: unknown): ApiObject {
@@ -116,15 +127,24 @@ function decoded(kind: Kind, patched: unknown): ApiObject {
   }
 }
 
-/** The metadata of a patched object; webhooks cannot change what the server sets. */
-function withIdentity({ metadata }: ApiObject, { metadata: before }: ApiObject): ObjectMeta {
-  const { uid, creationTimestamp, generation, resourceVersion, managedFields, deletionTimestamp, deletionGracePeriodSeconds } =
-    before;
-  return {
-    ...metadata,
-    ...definedOf({ uid, creationTimestamp, generation, resourceVersion, managedFields, deletionTimestamp, deletionGracePeriodSeconds }),
-  };
+/** The metadata that the server sets. As in Kubernetes, mutating webhooks see none of it on a new object. */
+const systemFields: ReadonlySet<string> = new Set([
+  'uid',
+  'creationTimestamp',
+  'generation',
+  'resourceVersion',
+  'managedFields',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+]);
+
+function withoutSystemFields(object: ApiObject): ApiObject {
+  const kept = Object.entries(object.metadata).filter(([name]) => !systemFields.has(name));
+  return { ...object, metadata: Object.fromEntries(kept) };
 }
 
-const definedOf = (fields: Partial<ObjectMeta>): Partial<ObjectMeta> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+/** The object with the system fields of another, which webhooks cannot change. */
+function withSystemFields(object: ApiObject, source: ApiObject): ApiObject {
+  const fields = Object.entries(source.metadata).filter(([name]) => systemFields.has(name));
+  return withMetadata(withoutSystemFields(object), Object.fromEntries(fields));
+}

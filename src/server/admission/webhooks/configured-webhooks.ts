@@ -1,4 +1,7 @@
-import type { AnyWebhook, WebhookConfiguration } from '../../../api/kinds/admissionregistration/webhook-configuration.ts';
+import type {
+  AnyWebhook,
+  WebhookConfiguration,
+} from '../../../api/kinds/admissionregistration/webhook-configuration.ts';
 import type { ResourceCache } from '../../cache/resource-cache.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions } from '../match-conditions.ts';

@@ -41,6 +41,18 @@ export interface ReviewOutput {
 /** Applies the patch of a webhook to the object of a write, which it reviewed in `kind`. Throws a 500 if that fails. */
 export type ApplyPatch = (object: ApiObject, kind: Kind, patch: unknown) => Promise<ApiObject>;
 
+/** How webhooks change the object of a write. */
+interface Changes {
+  readonly apply: ApplyPatch;
+  /** Completes an object after a change, before webhooks with the reinvocation policy `IfNeeded` are called again. */
+  readonly between: (object: ApiObject) => Promise<ApiObject>;
+}
+
+const unchangeable: Changes = {
+  apply: (object) => Promise.resolve(object),
+  between: (object) => Promise.resolve(object),
+};
+
 /** A webhook that applies to a write, and the kind in which it receives the object. */
 interface MatchedWebhook extends ConfiguredWebhook {
   readonly kind: Kind;
@@ -94,13 +106,13 @@ export class Webhooks implements Disposable {
   }
 
   /**
-   * Calls the mutating webhooks that apply, one after the other, and returns the changed object. `between` completes the
-   * object after a change, before webhooks with the reinvocation policy `IfNeeded` are called a second time.
+   * Calls the mutating webhooks that apply, one after the other, and returns the changed object, which a
+   * deletion does not have.
    */
   async mutate(
     attributes: AdmissionAttributes,
     output: ReviewOutput,
-    { apply, between }: { readonly apply: ApplyPatch; readonly between: (object: ApiObject) => Promise<ApiObject> },
+    { apply, between }: Changes = unchangeable,
   ): Promise<ApiObject | undefined> {
     if (isExempt(attributes)) return attributes.object;
     const webhooks = this.#mutating.all;
@@ -116,10 +128,17 @@ export class Webhooks implements Disposable {
       const current = { ...attributes, object };
       const kind = this.#matchedKind(each, current, 'admit');
       if (kind === undefined) return;
-      const { verdict, error } = await this.#review({ ...each, kind }, current, 'admit', output, `round_${round}_index_${index}`);
+      const { verdict, error } = await this.#review(
+        { ...each, kind },
+        current,
+        'admit',
+        output,
+        `round_${round}_index_${index}`,
+      );
       output.warnings.push(...(verdict?.warnings ?? []));
       if (error !== undefined) throw error;
-      const patched = verdict?.patch === undefined ? object : await this.#patched({ ...each, kind }, current, verdict.patch, apply);
+      const patched =
+        verdict?.patch === undefined ? object : await this.#patched({ ...each, kind }, current, verdict.patch, apply);
       const mutated = patched !== object && !equalJson(patched, object);
       annotateMutation(each, output, { round, index, mutated, patch: verdict?.patch });
       if (mutated) {
@@ -216,7 +235,10 @@ export class Webhooks implements Disposable {
       return readVerdict(answer, { uid, version, mutates: type === 'admit' });
     } catch (error) {
       const isPatch = error instanceof UndecodablePatch;
-      return rethrow(isPatch ? 'received undecodable patch in webhook response' : 'received invalid webhook response', error);
+      return rethrow(
+        isPatch ? 'received undecodable patch in webhook response' : 'received invalid webhook response',
+        error,
+      );
     }
   }
 
@@ -234,7 +256,9 @@ export class Webhooks implements Disposable {
     };
     if (object === undefined) {
       const name = JSON.stringify(webhook.name);
-      throw refuse(`admission webhook ${name} attempted to modify the object, which is not supported for this operation`);
+      throw refuse(
+        `admission webhook ${name} attempted to modify the object, which is not supported for this operation`,
+      );
     }
     try {
       return await apply(object, kind, patch);

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { gatesWith } from '../../../gates.ts';
 import { validatingWebhookConfigurationKind as kind } from './kind.ts';
-import type { Webhook, ValidatingWebhookConfiguration } from '../webhook-schema.ts';
+import type { Webhook } from '../webhook-schema.ts';
+import type { ValidatingWebhookConfiguration } from './schema.ts';
 
 const context = { gates: gatesWith(), loopbackEndpoints: [] };
 
 const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] };
-const good: ValidatingWebhook = {
+const good: Webhook = {
   name: 'policy.example.org',
   clientConfig: { url: 'https://policy.example.org/check' },
   rules: [rule],
@@ -15,7 +16,7 @@ const good: ValidatingWebhook = {
   admissionReviewVersions: ['v1'],
 };
 
-const configuration = (...webhooks: readonly Partial<ValidatingWebhook>[]): ValidatingWebhookConfiguration =>
+const configuration = (...webhooks: readonly Partial<Webhook>[]): ValidatingWebhookConfiguration =>
   kind.applyDefaults({ metadata: {}, webhooks: webhooks.map((webhook) => ({ ...good, ...webhook })) });
 
 const errorsOf = (object: ValidatingWebhookConfiguration, old?: ValidatingWebhookConfiguration): string[] =>
@@ -44,7 +45,7 @@ suite('validation of a webhook', () => {
   const form = '; desired format: https://host[/path]';
   const table: readonly {
     readonly name: string;
-    readonly given: Partial<ValidatingWebhook>;
+    readonly given: Partial<Webhook>;
     readonly want: readonly string[];
   }[] = [
     { name: 'accepts a valid webhook', given: {}, want: [] },
@@ -130,10 +131,20 @@ suite('validation of a webhook', () => {
       ],
     },
     {
-      name: 'rejects match conditions, which are not supported',
-      given: { matchConditions: [{ name: 'a', expression: 'true' }] },
+      name: 'rejects match conditions without a name, with a repeated name, and that are not conditions',
+      given: {
+        matchConditions: [
+          { name: '', expression: 'true' },
+          { name: 'a', expression: 'true' },
+          { name: 'a', expression: ' ' },
+          { name: 'b', expression: '1' },
+        ],
+      },
       want: [
-        'webhooks[0].matchConditions: Forbidden: CEL is not supported by this server: select with rules, namespaceSelector, objectSelector',
+        'webhooks[0].matchConditions[0].name: Required value',
+        'webhooks[0].matchConditions[2].expression: Required value',
+        'webhooks[0].matchConditions[2].name: Duplicate value: "a"',
+        'webhooks[0].matchConditions[3].expression: Invalid value: "1": must evaluate to bool',
       ],
     },
   ];
