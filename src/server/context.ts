@@ -9,6 +9,7 @@ import type { WatchCache } from './cache/watch-cache.ts';
 import type { Flusher } from './cache/flusher.ts';
 import type { ActiveFlows } from './limits/active-flows.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
+import type { Policies } from './admission/policies/policies.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { TimeSlicer } from './limits/time-slicer.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
@@ -30,6 +31,8 @@ export interface ServerContext {
   readonly identity: Identity;
   readonly plugins: AdmissionPlugins;
   readonly quotas: Quotas;
+  /** ValidatingAdmissionPolicies. */
+  readonly policies: Policies;
   /** Admission webhooks. */
   readonly webhooks: Webhooks;
   readonly write: WriteContext;

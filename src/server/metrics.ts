@@ -89,6 +89,7 @@ export class ServerMetrics {
     flowControlMetrics(this.#registry, limits, context);
     auditMetrics(this.#registry, audit);
     encryptionMetrics(this.#registry, context.watchCache, encryption);
+    for (const metric of context.policies.metrics.all) this.#registry.registerMetric(metric);
     for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
   }
 

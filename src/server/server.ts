@@ -18,6 +18,7 @@ import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/reconcile.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import { defaultPlugins } from './admission/plugins.ts';
+import { Policies } from './admission/policies/policies.ts';
 import { Webhooks } from './admission/webhooks/webhooks.ts';
 import { repairClaims, repairDamagedClaims } from './allocate/repair-claims.ts';
 import { ServiceAllocator } from './allocate/service-allocator.ts';
@@ -365,6 +366,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, watchCache, clock, uid: randomUUID }),
     plugins,
     quotas: new Quotas({ store, watchCache, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
+    policies: new Policies({ watchCache, resources, access }),
     webhooks: new Webhooks({ watchCache, access, log, uid: randomUUID }),
     write: {
       gates,

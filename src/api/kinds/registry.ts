@@ -5,6 +5,8 @@ import type { ApiObject } from '../metadata.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
 import { mutatingWebhookConfigurationKind } from './admissionregistration/mutatingwebhookconfiguration/kind.ts';
+import { validatingAdmissionPolicyKind } from './admissionregistration/validatingadmissionpolicy/kind.ts';
+import { validatingAdmissionPolicyBindingKind } from './admissionregistration/validatingadmissionpolicybinding/kind.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validatingwebhookconfiguration/kind.ts';
 import { controllerRevisionKind } from './apps/controllerrevision/kind.ts';
 import { daemonSetKind } from './apps/daemonset/kind.ts';
@@ -100,6 +102,8 @@ export const kinds: readonly Kind[] = [
   roleKind,
   storageClassKind,
   mutatingWebhookConfigurationKind,
+  validatingAdmissionPolicyKind,
+  validatingAdmissionPolicyBindingKind,
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,
   priorityClassKind,

@@ -48,7 +48,7 @@ function tableOf(schema: StructSchema): Table {
   tables.set(schema, table);
   for (const [name, field] of Object.entries(schema.fields)) {
     if (field.number === 0) continue;
-    const home = field.inline === undefined ? table : inlineTable(table, field.inline);
+    const home = [field.inline ?? []].flat().reduce(inlineTable, table);
     home.set(field.number, { name, schema: field.schema });
   }
   return table;

@@ -108,9 +108,10 @@ export interface Field<S extends Schema = Schema, P extends Presence = Presence>
   readonly required?: true;
   /**
    * For a field that is inline in JSON but inside a message of its own in protobuf: the field number of that message.
-   * `number` is then the number of the field inside the message. IngressRule.http is `number: 1, inline: 2`.
+   * `number` is then the number of the field inside the message. IngressRule.http is `number: 1, inline: 2`. Several
+   * numbers lead through messages inside each other.
    */
-  readonly inline?: number;
+  readonly inline?: number | readonly number[];
 }
 
 const scalar = <Type extends ScalarType>(type: Type): ScalarSchema<Type> => ({ type });
@@ -204,7 +205,7 @@ export const struct = <const Fields extends FieldMap>(
 export interface FieldOptions {
   readonly default?: unknown;
   readonly required?: true;
-  readonly inline?: number;
+  readonly inline?: number | readonly number[];
 }
 
 /** A field without a difference between its zero value and its absence. */

@@ -3,7 +3,7 @@ import type { ServerContext } from '../context.ts';
 import type { Resource } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';
 import { completed } from './admission.ts';
-import { mutateByWebhooks } from './webhooks/admission.ts';
+import { mutateByWebhooks } from './review.ts';
 
 /**
  * The object with what mutating webhooks make of it. As in Kubernetes, the plugins of its kind run again on an object

@@ -13,6 +13,7 @@ export const pluginNames = [
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
   'MutatingAdmissionWebhook',
+  'ValidatingAdmissionPolicy',
   'ValidatingAdmissionWebhook',
   'ResourceQuota',
 ] as const;

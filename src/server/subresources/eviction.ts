@@ -14,7 +14,7 @@ import { requirementsOf } from '../../api/selectors/label-selector.ts';
 import { matchesLabels } from '../../api/selectors/labels.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
-import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { validateWrite } from '../admission/review.ts';
 import type { ServerContext } from '../context.ts';
 import { negotiate } from '../negotiate/accept.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
@@ -58,7 +58,7 @@ export async function evict(
   const { namespace, name } = info;
   const target = { context, resource, namespace, name };
   restrictNode(context, podKind, { ...source, next: undefined, old: podOf(target) });
-  await callWebhooks(context, resource, source, {
+  await validateWrite(context, resource, source, {
     operation: 'CREATE',
     object: eviction,
     old: undefined,

@@ -117,6 +117,26 @@ const contents: Readonly<Record<string, Content>> = {
       },
     ],
   },
+  'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy': {
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            operations: ['CREATE'],
+            apiGroups: ['example.org'],
+            apiVersions: ['v1'],
+            resources: ['nothings'],
+            resourceNames: ['a'],
+          },
+        ],
+      },
+      variables: [{ name: 'never', expression: 'false' }],
+      validations: [{ expression: 'variables.never', message: 'never' }],
+    },
+  },
+  'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': {
+    spec: { policyName: 'never', validationActions: ['Deny'] },
+  },
   'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': {
     webhooks: [
       {

@@ -6,7 +6,7 @@ import { checkEscalation } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
 import { mutated } from '../admission/mutation.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
-import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { validateWrite } from '../admission/review.ts';
 import { checkDefinition, definitionCheck } from '../admission/definitions.ts';
 import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/namespace.ts';
 import type { ServerContext } from '../context.ts';
@@ -80,7 +80,7 @@ export async function createObject(
     try {
       const object = await work.run(() => validated(context, resource, request, allocation.object));
       admit(context, resource, request, { next: object, old: undefined });
-      await callWebhooks(context, resource, request, { operation: 'CREATE', object, old: undefined });
+      await validateWrite(context, resource, request, { operation: 'CREATE', object, old: undefined });
       rejectRevision(given);
       const value = await work.run(() => storedValue(resource, object));
       const outcome = await context.quotas.commit(

@@ -4,8 +4,8 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { DeleteOptions } from '../../api/delete-options.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
-import { callWebhooks } from '../admission/webhooks/admission.ts';
-import type { WriteSource } from '../admission/webhooks/admission.ts';
+import { validateWrite } from '../admission/review.ts';
+import type { WriteSource } from '../admission/review.ts';
 import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import { equalJson } from '../../api/schema/equal-json.ts';
@@ -55,7 +55,7 @@ export async function deleteObject(
     const old = await work.run(() => servedObject(resource, item));
     checkPreconditions(resource, old, options);
     restrictNode(context, resource.kind, { user: target.user, subresource: '', next: undefined, old });
-    const admitted = callWebhooks(context, resource, writerOf(target, options), {
+    const admitted = validateWrite(context, resource, writerOf(target, options), {
       operation: 'DELETE',
       object: undefined,
       old,

@@ -9,7 +9,7 @@ import { checkEscalation, requireCreate } from '../access/rbac/escalation.ts';
 import { admit, completed } from '../admission/admission.ts';
 import { mutated } from '../admission/mutation.ts';
 import { restrictNode } from '../admission/node-restriction.ts';
-import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { validateWrite } from '../admission/review.ts';
 import { requireNamespace } from '../admission/namespace.ts';
 import type { Write } from '../../store/store.ts';
 import type { Item } from '../cache/item.ts';
@@ -116,7 +116,7 @@ async function tryUpdate(
     );
     const settled = await work.run(() => withManagedFields(next, settledManagedFields(old, next)));
     admit(context, resource, request, { next: settled, old });
-    await callWebhooks(context, resource, request, { operation: 'UPDATE', object: settled, old });
+    await validateWrite(context, resource, request, { operation: 'UPDATE', object: settled, old });
     const change = { item, old, next: settled, allocation };
     const written =
       request.subresource === ''

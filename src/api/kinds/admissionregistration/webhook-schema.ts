@@ -21,26 +21,37 @@ const clientConfig = struct(
   },
 );
 
-const inRule = { inline: 2 };
+/** The fields of a rule; in protobuf they are in messages inside of the one with the operations. */
+const ruleFields = (operations: object, rule: object) => ({
+  operations: optional(1, list(string), 'CREATE, UPDATE, DELETE, CONNECT, or * for all.', operations),
+  apiGroups: optional(1, list(string), 'Groups; * for all, an empty text for the core group.', rule),
+  apiVersions: optional(2, list(string), 'Versions; * for all.', rule),
+  resources: optional(
+    3,
+    list(string),
+    'Resources such as pods, subresources such as pods/status; pods/*, */status, * (no subresource) and */* match many.',
+    rule,
+  ),
+  scope: pointer(4, oneOf('Cluster', 'Namespaced', '*'), 'Cluster, Namespaced or * (the default).', rule),
+});
 
 const ruleWithOperations = struct(
   `${registration}.RuleWithOperations`,
   'Matches writes that every list of the rule contains.',
+  ruleFields({}, { inline: 2 }),
+);
+
+/** A rule of a policy, which can be limited to objects with some names. */
+export const namedRule = struct(
+  `${registration}.NamedRuleWithOperations`,
+  'Matches writes that every list of the rule contains.',
   {
-    operations: optional(1, list(string), 'CREATE, UPDATE, DELETE, CONNECT, or * for all.'),
-    apiGroups: optional(1, list(string), 'Groups; * for all, an empty text for the core group.', inRule),
-    apiVersions: optional(2, list(string), 'Versions; * for all.', inRule),
-    resources: optional(
-      3,
-      list(string),
-      'Resources such as pods, subresources such as pods/status; pods/*, */status, * (no subresource) and */* match many.',
-      inRule,
-    ),
-    scope: pointer(4, oneOf('Cluster', 'Namespaced', '*'), 'Cluster, Namespaced or * (the default).', inRule),
+    resourceNames: optional(1, list(string), 'Names of objects; default: all.'),
+    ...ruleFields({ inline: 2 }, { inline: [2, 2] }),
   },
 );
 
-const matchCondition = struct(`${registration}.MatchCondition`, 'A CEL expression that must be true.', {
+export const matchCondition = struct(`${registration}.MatchCondition`, 'A CEL expression that must be true.', {
   name: always(1, string, 'The name of the condition.', { required: true }),
   expression: always(2, string, 'The expression.', { required: true }),
 });

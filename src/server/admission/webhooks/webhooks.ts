@@ -2,7 +2,10 @@ import type { Logger } from 'pino';
 
 import { mutatingWebhookConfigurationKind } from '../../../api/kinds/admissionregistration/mutatingwebhookconfiguration/kind.ts';
 import { validatingWebhookConfigurationKind } from '../../../api/kinds/admissionregistration/validatingwebhookconfiguration/kind.ts';
-import type { AnyWebhook } from '../../../api/kinds/admissionregistration/webhook-configuration.ts';
+import type {
+  AnyWebhook,
+  WebhookConfiguration,
+} from '../../../api/kinds/admissionregistration/webhook-configuration.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import { messageOf } from '../../../api/error-message.ts';
 import { forbidden, internalError, StatusError } from '../../../api/errors.ts';
@@ -15,10 +18,10 @@ import { Caller } from '../../webhooks/caller.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
 import { targetOf } from '../attributes.ts';
 import { EvaluationError, variablesOf } from '../expressions.ts';
-import { conditionsMatch } from '../match-conditions.ts';
+import type { CompiledCondition } from '../match-conditions.ts';
+import { compileConditions, conditionsMatch } from '../match-conditions.ts';
 import { matchedKind } from '../matching.ts';
-import type { ConfiguredWebhook } from './configured-webhooks.ts';
-import { ConfiguredWebhooks } from './configured-webhooks.ts';
+import { ParsedObjects } from '../parsed-objects.ts';
 import { LoopDetector } from './loops.ts';
 import type { WebhookType } from './metrics.ts';
 import { WebhookMetrics } from './metrics.ts';
@@ -53,6 +56,22 @@ const unchangeable: Changes = {
   between: (object) => Promise.resolve(object),
 };
 
+/** A webhook of a configuration, with its compiled match conditions. */
+interface ConfiguredWebhook {
+  readonly configuration: string;
+  readonly webhook: AnyWebhook;
+  readonly conditions: readonly CompiledCondition[];
+}
+
+function webhooksOf(object: ApiObject): readonly ConfiguredWebhook[] {
+  const { metadata, webhooks = [] }: WebhookConfiguration = object;
+  return webhooks.map((webhook) => ({
+    configuration: metadata.name ?? '',
+    webhook,
+    conditions: compileConditions(webhook.matchConditions ?? []),
+  }));
+}
+
 /** A webhook that applies to a write, and the kind in which it receives the object. */
 interface MatchedWebhook extends ConfiguredWebhook {
   readonly kind: Kind;
@@ -68,16 +87,16 @@ interface Outcome {
 export class Webhooks implements Disposable {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhooksOptions;
-  readonly #validating: ConfiguredWebhooks;
-  readonly #mutating: ConfiguredWebhooks;
+  readonly #validating: ParsedObjects<readonly ConfiguredWebhook[]>;
+  readonly #mutating: ParsedObjects<readonly ConfiguredWebhook[]>;
   readonly #caller: Caller;
   readonly #loops = new LoopDetector();
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
-    this.#validating = new ConfiguredWebhooks(options.watchCache.of(validatingWebhookConfigurationKind));
+    this.#validating = new ParsedObjects(options.watchCache.of(validatingWebhookConfigurationKind), webhooksOf);
     this.#caller = new Caller(options.watchCache);
-    this.#mutating = new ConfiguredWebhooks(options.watchCache.of(mutatingWebhookConfigurationKind));
+    this.#mutating = new ParsedObjects(options.watchCache.of(mutatingWebhookConfigurationKind), webhooksOf);
   }
 
   /** Whether there is no validating webhook at all: a cheap check for every write. */
@@ -93,7 +112,7 @@ export class Webhooks implements Disposable {
   /** Calls all validating webhooks that apply, concurrently. Throws the error for the client if one denies the write. */
   async validate(attributes: AdmissionAttributes, output: ReviewOutput): Promise<void> {
     if (isExempt(attributes)) return;
-    const matches = this.#validating.all.flatMap((each) => {
+    const matches = this.#validating.all.flat().flatMap((each) => {
       const kind = this.#matchedKind(each, attributes, 'validating');
       return kind === undefined ? [] : [{ ...each, kind }];
     });
@@ -115,7 +134,7 @@ export class Webhooks implements Disposable {
     { apply, between }: Changes = unchangeable,
   ): Promise<ApiObject | undefined> {
     if (isExempt(attributes)) return attributes.object;
-    const webhooks = this.#mutating.all;
+    const webhooks = this.#mutating.all.flat();
     let { object } = attributes;
     let isChanged = false;
     let invoked = new Set<ConfiguredWebhook>();

@@ -1,18 +1,18 @@
-import type { Kind } from '../../../api/kind.ts';
-import { apiVersionOf } from '../../../api/kind.ts';
-import { decode, DecodeError } from '../../../api/schema/decode.ts';
-import { isJsonObject } from '../../../api/schema/json-object.ts';
-import { internalError } from '../../../api/errors.ts';
-import type { ApiObject } from '../../../api/metadata.ts';
-import type { ServerContext } from '../../context.ts';
-import { applyJsonPatch } from '../../patch/json-patch.ts';
-import { asJson } from '../../patch/managed.ts';
-import type { Resource } from '../../resource.ts';
-import type { WriteRequest } from '../../verbs/write-request.ts';
-import { withMetadata } from '../../verbs/write-request.ts';
-import type { AdmissionAttributes } from '../attributes.ts';
-import { converted, reviewed } from '../attributes.ts';
-import type { ApplyPatch, ReviewOutput } from './webhooks.ts';
+import type { Kind } from '../../api/kind.ts';
+import { apiVersionOf } from '../../api/kind.ts';
+import { decode, DecodeError } from '../../api/schema/decode.ts';
+import { isJsonObject } from '../../api/schema/json-object.ts';
+import { internalError } from '../../api/errors.ts';
+import type { ApiObject } from '../../api/metadata.ts';
+import type { ServerContext } from '../context.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { asJson } from '../patch/managed.ts';
+import type { Resource } from '../resource.ts';
+import type { WriteRequest } from '../verbs/write-request.ts';
+import { withMetadata } from '../verbs/write-request.ts';
+import type { AdmissionAttributes } from './attributes.ts';
+import { converted, reviewed } from './attributes.ts';
+import type { ApplyPatch, ReviewOutput } from './webhooks/webhooks.ts';
 
 /** The change that a write is about to commit. */
 export interface Change {
@@ -52,27 +52,36 @@ function attributesOf(
 }
 
 /**
- * Calls the validating webhooks for a write before it is committed, for dry runs too: webhooks with side effects cannot
- * be configured. For a deletion, mutating webhooks come first. Returns undefined if there is no webhook, so that the
- * caller need not await.
+ * Evaluates the policies and calls the validating webhooks for a write before it is committed, for dry runs too: webhooks
+ * with side effects cannot be configured. For a deletion, mutating webhooks come first. Returns undefined if there is
+ * neither, so that the caller need not await.
  */
-export function callWebhooks(
+export function validateWrite(
   context: ServerContext,
   resource: Resource,
   source: WriteSource,
   change: Change,
 ): Promise<void> | undefined {
-  const { plugins, webhooks } = context;
-  const validates = !webhooks.validatesNothing && plugins.has('ValidatingAdmissionWebhook');
-  const mutates = change.object === undefined && !webhooks.mutatesNothing && plugins.has('MutatingAdmissionWebhook');
-  if (!validates && !mutates) return undefined;
+  const { plugins, webhooks, policies } = context;
+  const stages = {
+    mutate: change.object === undefined && !webhooks.mutatesNothing && plugins.has('MutatingAdmissionWebhook'),
+    evaluate: !policies.isIdle && plugins.has('ValidatingAdmissionPolicy'),
+    call: !webhooks.validatesNothing && plugins.has('ValidatingAdmissionWebhook'),
+  };
+  if (!stages.mutate && !stages.evaluate && !stages.call) return undefined;
   const attributes = attributesOf(context, resource, source, change);
-  if (attributes === undefined) return undefined;
-  const output = outputOf(source);
-  if (!mutates) return webhooks.validate(attributes, output);
-  return webhooks
-    .mutate(attributes, output)
-    .then(() => (validates ? webhooks.validate(attributes, output) : undefined));
+  return attributes === undefined ? undefined : runStages(context, attributes, outputOf(source), stages);
+}
+
+async function runStages(
+  { webhooks, policies }: ServerContext,
+  attributes: AdmissionAttributes,
+  output: ReviewOutput,
+  stages: Readonly<Record<'mutate' | 'evaluate' | 'call', boolean>>,
+): Promise<void> {
+  if (stages.mutate) await webhooks.mutate(attributes, output);
+  if (stages.evaluate) await policies.validate(attributes, output);
+  if (stages.call) await webhooks.validate(attributes, output);
 }
 
 /**
