@@ -52,7 +52,7 @@ for (const kind of kinds) {
     for (const [struct, path] of structs) {
       const numbers = Object.entries(struct.fields)
         .filter(([, { number }]) => number > 0)
-        .map(([, { number, inline }]) => `${inline ?? ''}/${number}`);
+        .map(([, { number, inline }]) => `${[inline ?? []].flat().join('.')}/${number}`);
       assert.deepEqual(numbers, [...new Set(numbers)], path);
     }
   });

@@ -22,11 +22,11 @@ function structsOf(schema: Schema, found = new Set<StructSchema>()): ReadonlySet
 /** Where protobuf keeps each field; wrappers of inline fields count once. */
 function placesOf({ fields }: StructSchema): readonly string[] {
   const numbered = Object.values(fields).filter(({ number }) => number !== 0);
-  const wrappers = new Set(numbered.flatMap(({ inline }) => (inline === undefined ? [] : [`${inline}`])));
-  return [
-    ...wrappers,
-    ...numbered.map(({ number, inline }) => (inline === undefined ? `${number}` : `${inline}.${number}`)),
-  ];
+  const paths = numbered.map(({ number, inline = [] }) => [...[inline].flat(), number]);
+  const wrappers = new Set(
+    paths.flatMap((path) => path.slice(1).map((_, index) => path.slice(0, index + 1).join('.'))),
+  );
+  return [...wrappers, ...paths.map((path) => path.join('.'))];
 }
 
 /**
