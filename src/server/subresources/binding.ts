@@ -8,7 +8,7 @@ import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import { timestamp } from '../../api/timestamp.ts';
-import { callWebhooks } from '../admission/webhooks/admission.ts';
+import { validateWrite } from '../admission/review.ts';
 import type { ServerContext } from '../context.ts';
 import { negotiate } from '../negotiate/accept.ts';
 import type { ApiCall, Reply } from '../reply.ts';
@@ -36,7 +36,7 @@ export async function bind(
   checkBinding(binding, info);
   const representation = { kind: bindingKind, of: (object: ApiObject): ApiObject => object };
   const source = { user: request.user, subresource: 'binding', representation, dryRun, warnings };
-  await callWebhooks(context, resource, source, { operation: 'CREATE', object: binding, old: undefined });
+  await validateWrite(context, resource, source, { operation: 'CREATE', object: binding, old: undefined });
   const { namespace, name } = info;
   const target = { ...serverRequest({ namespace, name, subresource: 'binding' }), manager: undefined, dryRun };
   await updateObject(context, resource, target, {
