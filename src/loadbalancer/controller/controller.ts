@@ -6,6 +6,7 @@ import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/sche
 import type { Client } from '../../client/client.ts';
 import type { Clock, Random } from '../../client/clock.ts';
 import { systemClock } from '../../client/clock.ts';
+import { runController } from '../../client/controller.ts';
 import { onAnyChange } from '../../client/handlers.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Key } from '../../client/key.ts';
@@ -89,17 +90,13 @@ export class ServiceController {
         log[level]({ ...cause, service: key, failures }, 'could not sync the load balancer, retrying');
       },
     });
-    const subscriptions = [
+    const subscribe = (): readonly (() => void)[] => [
       this.#watchServices(queue, sync),
       this.#watchNodes(queue, sync),
       this.#watchSlices(queue, sync),
     ];
-    try {
-      const { provider } = this.#options;
-      await Promise.all([queue.run(signal), this.#removeOrphans(signal), provider.run?.(signal)]);
-    } finally {
-      for (const unsubscribe of subscriptions) unsubscribe();
-    }
+    const reconciling = runController({ queue, caches, subscribe }, signal);
+    await Promise.all([reconciling, this.#removeOrphans(signal), this.#options.provider.run?.(signal)]);
   }
 
   #newSync(): ServiceSync {
