@@ -26,8 +26,8 @@ describe('explain', () => {
       explanationText(explain(merge(web, [east, conflicting, record('north', { service: undefined })]))),
       [
         'shop/web',
-        '  east   counts   since 2026-01-01T00:00:00Z',
-        '  west   counts   since 2026-01-02T00:00:00Z',
+        '  east   merged   since 2026-01-01T00:00:00Z',
+        '  west   merged   since 2026-01-02T00:00:00Z',
         '  north  invalid  since 2026-01-01T00:00:00Z  there is no Service shop/web in cluster north: create it to complete the export',
         '  ImportedService  withdrawn from all clusters until the conflict is resolved',
         '  ServiceImport    with an address: http 80/TCP from east',

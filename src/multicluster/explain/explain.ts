@@ -10,7 +10,7 @@ import { columns } from '../../api/text.ts';
 export interface ExporterReport {
   readonly cluster: string;
   readonly since: string;
-  readonly state: 'counts' | 'quarantined' | 'invalid' | 'leaving';
+  readonly state: 'merged' | 'quarantined' | 'invalid' | 'leaving';
   /** Why it is not merged. */
   readonly reason?: string;
   readonly message?: string;
@@ -57,7 +57,7 @@ function exporterReport({ cluster, record, verdict }: Exporter, { quarantined }:
     case 'invalid':
       return { cluster, since, state: 'invalid', reason: verdict.reason, message: verdict.message };
     case 'valid':
-      return { cluster, since, state: quarantined.includes(cluster) ? 'quarantined' : 'counts' };
+      return { cluster, since, state: quarantined.includes(cluster) ? 'quarantined' : 'merged' };
   }
 }
 
