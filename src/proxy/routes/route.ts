@@ -18,7 +18,7 @@ export interface Target {
 /** What the proxy does with a new connection. `forward` has at least one target. */
 export type Action =
   | { readonly type: 'forward'; readonly targets: readonly Target[] }
-  /** Rejected: there is no endpoint, and the client should know at once. */
+  /** Rejected: there is no endpoint, and the client should get an error at once. */
   | { readonly type: 'reject' }
   /** Dropped without a reply: the client or load balancer should try another node. */
   | { readonly type: 'drop' };

@@ -176,7 +176,7 @@ const cases: readonly {
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],
   },
   {
-    name: 'hints of which none names this zone are ignored',
+    name: 'ignores hints if none names this zone',
     given: service(),
     slices: [slice([endpoint('10.1.0.1', { forZones: ['b'] }), endpoint('10.1.1.1', { forZones: ['c'] })])],
     want: ['clusterIP 10.96.0.10 TCP 80 → 10.1.0.1:8080 10.1.1.1:8080 (outsiders)'],

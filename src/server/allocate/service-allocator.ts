@@ -116,7 +116,7 @@ export class ServiceAllocator implements AsyncDisposable {
     return operation.writes;
   }
 
-  /** Returns the writes that release all claims of a deleted Service of which only the name is readable. */
+  /** Returns the writes that release all claims of a deleted Service whose object cannot be read. */
   planRelease({ metadata }: Pick<Service, 'metadata'>): readonly Write[] {
     const { addressClaims, portClaims } = this.#resources;
     return [...addressClaims.of({ metadata }), ...portClaims.of({ metadata })].map(({ key, revision }) => ({

@@ -181,7 +181,7 @@ suite('two servers over one store', () => {
     assert.equal((await first.ask('GET', `${crds}/widgets.${group}`)).status, 404);
   });
 
-  test('a server that has not received the deletion of a definition creates no objects that nobody deletes', async () => {
+  test('a server that has not received the deletion of a definition creates no objects that would remain', async () => {
     await using shared = await twoServers();
     const { base, first, second, view } = shared;
     await install(first);

@@ -77,7 +77,7 @@ async function deleteObjects(context: ServerContext, definition: string): Promis
 async function deleteItem(context: ServerContext, resource: Resource, item: Item): Promise<void> {
   const { namespace = '', name = '', deletionTimestamp } = item.object.metadata;
   if (item.problem !== undefined) {
-    // Nobody can read it any more, and its definition is going too.
+    // It cannot be read any more, and its definition is deleted as well.
     await context.store.commit([{ key: item.key, value: undefined, expect: item.revision, isDeletion: true }]);
     return;
   }

@@ -134,7 +134,7 @@ describe('exports follow roles', () => {
         .then(({ status }) => status);
     assert.equal((await automation.ask('POST', exports(today, 'shop'), anExport(today))).status, 403, 'not by itself');
     assert.equal(await forUser('olivia', 'vault'), 403, 'not where she may not');
-    assert.equal(await forUser('kubernetes-admin', 'vault'), 403, 'not as somebody it may not be');
+    assert.equal(await forUser('kubernetes-admin', 'vault'), 403, 'not as a user that it may not impersonate');
     assert.equal((await server.ask('GET', exports(today, 'vault'))).body.items.length, 0);
     assert.equal(await forUser('olivia', 'shop'), 201);
   });

@@ -10,7 +10,7 @@ const certificates = 'certificates.k8s.io';
 const report = 'create patch update';
 
 /**
- * What nodes may do. The node authorizer limits most of it to objects of the node; the role is bound to nobody, as in
+ * What nodes may do. The node authorizer limits most of it to objects of the node; the role has no binding, as in
  * Kubernetes, so that a node has no more than that.
  */
 export const nodeRules: readonly PolicyRule[] = [
