@@ -11,7 +11,7 @@ import { readBody } from './body.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { Connections, defaultConnectionLimits } from './connections.ts';
 import type { Incoming, Outgoing } from './write.ts';
-import { isClosed, writeReply } from './write.ts';
+import { ChunkFrames, isClosed, writeReply } from './write.ts';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -72,7 +72,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const connections = new Connections(server, limits);
 
-  const serving = { ...options, authLimiter: new AuthRateLimiter(), stallTimeoutMs: limits.stallMs };
+  const serving = {
+    ...options,
+    authLimiter: new AuthRateLimiter(),
+    stallTimeoutMs: limits.stallMs,
+    frames: new ChunkFrames(),
+  };
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
     // Failures are replies, so an error here is a bug; it costs one connection, not the server.
@@ -103,11 +108,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-type Serving = ListenerOptions & { readonly authLimiter: AuthRateLimiter; readonly stallTimeoutMs: number };
+interface Serving extends ListenerOptions {
+  readonly authLimiter: AuthRateLimiter;
+  readonly stallTimeoutMs: number;
+  readonly frames: ChunkFrames;
+}
 
 async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
   const write = (reply: Reply): Promise<void> =>
-    writeReply(outgoing, reply, { incoming, stallTimeoutMs: options.stallTimeoutMs });
+    writeReply(outgoing, reply, { incoming, stallTimeoutMs: options.stallTimeoutMs, frames: options.frames });
   if ((incoming.url ?? '').length > maxUrlBytes) {
     incoming.resume();
     await write(textReply(414, `URI too long: limit is ${maxUrlBytes}\n`));

@@ -149,3 +149,52 @@ test('disconnects a client that reads slowly when its waits add up', async (cont
   clearInterval(timer);
   socket.destroy();
 });
+
+suite('a stream over HTTP/1', () => {
+  /** Streams two lines and ends; returns what a client gets that sends these requests at once. */
+  async function received(context: TestContext, requests: string): Promise<string> {
+    const lines = [Buffer.from('first line\n'), Buffer.alloc(0), Buffer.from('second\n')];
+    const server = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      tls,
+      identify: () => ({ name: 'alice', uid: '', groups: [] }),
+      handle: async ({ url }): Promise<Reply> =>
+        url === '/stream'
+          ? {
+              status: 200,
+              headers: {},
+              stream: (sink) => {
+                for (const line of lines) sink.write(line);
+                sink.end();
+              },
+            }
+          : { status: 200, headers: {}, body: 'after' },
+      unauthorized: () => assert.fail('every request is authenticated'),
+      onUnexpectedError: (error) => assert.fail(String(error)),
+    });
+    context.after(() => server.close(0));
+    const socket = connect({ host: '127.0.0.1', port: server.port, ca: tls.ca, ALPNProtocols: ['http/1.1'] });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (data: string) => (text += data));
+    socket.write(requests);
+    await once(socket, 'end');
+    return text;
+  }
+
+  test('sends one chunk for each write, and serves further requests of the connection', async (context) => {
+    const text = await received(
+      context,
+      'GET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET /stream HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    );
+    const chunks = '\r\n\r\nb\r\nfirst line\n\r\n7\r\nsecond\n\r\n0\r\n\r\nHTTP/1.1 200';
+    assert.equal(text.split(chunks).length, 3, text);
+    assert.match(text, /\r\n\r\nafter$/);
+  });
+
+  test('sends the lines without chunks to a client of HTTP/1.0', async (context) => {
+    const text = await received(context, 'GET /stream HTTP/1.0\r\n\r\n');
+    assert.match(text, /\r\n\r\nfirst line\nsecond\n$/);
+    assert.doesNotMatch(text, /transfer-encoding/i);
+  });
+});

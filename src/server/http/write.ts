@@ -24,6 +24,26 @@ export interface Receiver {
   readonly incoming: Incoming;
   /** How long the server waits in total for the client to read a reply, or the last write of a watch. */
   readonly stallTimeoutMs: number;
+  /** Shared by all replies of a listener. */
+  readonly frames: ChunkFrames;
+}
+
+/**
+ * The frames of HTTP/1.1's chunked encoding. Keeps the last one: an event goes to many watches in turn, each of which then
+ * sends the same buffer instead of three that Node would join for every client.
+ */
+export class ChunkFrames {
+  #chunk: Buffer = Buffer.alloc(0);
+  #frame: Buffer = Buffer.alloc(0);
+
+  of(chunk: Buffer): Buffer {
+    if (chunk.length === 0) return chunk; // its frame would end the reply
+    if (chunk !== this.#chunk) {
+      this.#frame = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]);
+      this.#chunk = chunk;
+    }
+    return this.#frame;
+  }
 }
 
 /**
@@ -37,7 +57,7 @@ export async function writeReply(outgoing: Outgoing, reply: Reply, receiver: Rec
     else outgoing.on('close', reply.release);
   }
   if (isClosed(outgoing)) return;
-  if ('stream' in reply) writeStream(outgoing, reply, receiver.stallTimeoutMs);
+  if ('stream' in reply) writeStream(outgoing, reply, receiver);
   else if (receiver.incoming.method === 'HEAD') writeHead(outgoing, reply.status, reply.headers).end();
   else await writeBody(outgoing, reply, receiver);
 }
@@ -135,10 +155,13 @@ function compressed(outgoing: Outgoing, reply: BodyReply): Writable {
 /** Destroys the HTTP/2 stream or HTTP/1 connection and discards unsent bytes. */
 const destroy = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
 
-function writeStream(outgoing: Outgoing, reply: StreamReply, stallTimeoutMs: number): void {
+function writeStream(outgoing: Outgoing, reply: StreamReply, { stallTimeoutMs, frames }: Receiver): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
+  // False for HTTP/1.0, and missing for HTTP/2.
+  const isChunked = response.chunkedEncoding === true;
+  if (isChunked) response.chunkedEncoding = false; // the frames are in what we write
   const abort = (): void => destroy(outgoing);
   let stalled: NodeJS.Timeout | undefined;
   const clear = (): void => clearTimeout(stalled);
@@ -149,7 +172,7 @@ function writeStream(outgoing: Outgoing, reply: StreamReply, stallTimeoutMs: num
       // Otherwise Node corks the socket until the next tick and encrypts the writes of all watches at once.
       const socket = 'stream' in outgoing ? undefined : outgoing.socket;
       socket?.cork();
-      const isTaken = response.write(chunk);
+      const isTaken = response.write(isChunked ? frames.of(chunk) : chunk);
       socket?.uncork();
       clear();
       if (!isTaken) stalled = setTimeout(abort, stallTimeoutMs);
@@ -158,7 +181,8 @@ function writeStream(outgoing: Outgoing, reply: StreamReply, stallTimeoutMs: num
     onDrain: (listener) => void response.on('drain', listener),
     onClose: (listener) => void response.on('close', listener),
     end() {
-      response.end();
+      if (isChunked) response.end('0\r\n\r\n');
+      else response.end();
       const timer = setTimeout(abort, lingerMs);
       response.on('close', () => clearTimeout(timer));
     },
