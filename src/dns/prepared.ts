@@ -23,10 +23,14 @@ export interface PreparedName {
 export interface PreparedAnswer {
   /** The query type, as on the wire. */
   readonly type: number;
-  /** Encoded records with their owner. More than one may be rotated. */
-  readonly answers: readonly Uint8Array[];
+  /** Encoded records with their owner, of at most `maxAnswerBytes`. More than one may be rotated. Undefined: left to the slow path. */
+  readonly answers: readonly Uint8Array[] | undefined;
+  /** Only those that fit into `maxAnswerBytes` together with the answers. */
   readonly additional: readonly Uint8Array[];
 }
+
+/** The maximum size of a prepared answer; the rest of the largest message is for question, OPT and additional. */
+export const maxAnswerBytes = 60_000;
 
 /** The SOA record of a zone, for NXDOMAIN and NODATA. */
 export interface PreparedZone {

@@ -60,7 +60,7 @@ test('increments the serial in negative answers and in the SOA record', () => {
   publication.open();
   /** The serial in the last 20 bytes of an encoded SOA. */
   const answered = (): number => {
-    const soa = sink.names.get(apex)?.answers.find(({ type }) => type === recordTypes.SOA)?.answers[0];
+    const soa = sink.names.get(apex)?.answers.find(({ type }) => type === recordTypes.SOA)?.answers?.[0];
     return Buffer.from(soa ?? assert.fail('no SOA')).readUInt32BE((soa?.length ?? 0) - 20);
   };
   for (let last = answered(), change = 1; change < 5; change++) {

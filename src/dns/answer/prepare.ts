@@ -1,6 +1,7 @@
 // Encodes answers in advance.
 import type { PreparedAnswer, PreparedName, PreparedZone } from '../prepared.ts';
-import type { Name, RecordData, RecordSet } from '../../dnswire/data.ts';
+import { maxAnswerBytes } from '../prepared.ts';
+import type { Name, RecordData, RecordSet, RecordType } from '../../dnswire/data.ts';
 import { recordTypes } from '../../dnswire/data.ts';
 import type { Zone, ZoneNode } from '../records/zones.ts';
 import { classes } from '../../dnswire/codes.ts';
@@ -9,9 +10,6 @@ import { encodeName, labelsOf } from '../../dnswire/name.ts';
 import { concat, encodeRecord, soaNumbers, uint16s } from '../../dnswire/record.ts';
 import type { Lookup } from './answer.ts';
 import { addressesFor, negativeSoa } from './answer.ts';
-
-/** The size of the largest message over TCP. */
-const maxMessageBytes = 0xffff;
 
 export interface PrepareOptions {
   /** Whether queries for missing names below a node need the slow path, in addition to those that the zones require. */
@@ -24,8 +22,8 @@ export function prepare(zones: Lookup, name: Name, options: PrepareOptions = {})
   if (node === undefined || node.onDemand) return undefined;
   const offsets = suffixOffsets(name);
   const answers = setsOf(node)
-    .map((set) => prepareSet(zones, set, offsets))
-    .filter((each) => each.answers.length > 0);
+    .map((set) => (isTooLarge(node, set) ? tooLarge(set) : prepareSet(zones, set, offsets)))
+    .filter(({ answers: records }) => records === undefined || records.length > 0);
   const slowPath = slowPathFor(node, options);
   return { name, zone: node.zone.apex, answers, ...(slowPath === undefined ? {} : { slowPath }) };
 }
@@ -53,19 +51,36 @@ function slowPathFor(node: ZoneNode, { isSlowBelow }: PrepareOptions): PreparedN
 /** Name → its offset in the question. */
 type Offsets = ReadonlyMap<Name, number>;
 
+/** Owner as a pointer, type, class, TTL and length. */
+const recordHeaderBytes = 12;
+/** Type → the least size of its data; 1 for all others. */
+const leastDataBytes: Readonly<Partial<Record<RecordType, number>>> = { A: 4, AAAA: 16, SRV: 7 };
+
+/**
+ * Whether the records of a set certainly exceed an answer. Then they are not merged either, which is most of the work for a
+ * Service with thousands of endpoints. Duplicates count: if the rest fits, the slow path answers.
+ */
+const isTooLarge = (node: ZoneNode, { type }: RecordSet): boolean =>
+  node.countOf(type) * (recordHeaderBytes + (leastDataBytes[type] ?? 1)) > maxAnswerBytes;
+
+const tooLarge = ({ type }: RecordSet): PreparedAnswer => ({
+  type: recordTypes[type],
+  answers: undefined,
+  additional: [],
+});
+
 function prepareSet(zones: Lookup, set: RecordSet, offsets: Offsets): PreparedAnswer {
   const answers = encodeSet(set, offsets);
-  // Additional addresses must fit into the largest message together with the answers.
-  let room = maxMessageBytes - headerBytes;
+  // Additional addresses must fit together with the answers.
+  let room = maxAnswerBytes;
   for (const { length } of answers) room -= length;
+  if (room < 0) return tooLarge(set);
   const additional: Uint8Array[] = [];
-  if (room > 0) {
-    for (const addresses of addressesFor(zones, set)) {
-      const records = encodeSet(addresses, offsets);
-      for (const { length } of records) room -= length;
-      if (room < 0) break;
-      additional.push(...records);
-    }
+  for (const addresses of addressesFor(zones, set)) {
+    const records = encodeSet(addresses, offsets);
+    for (const { length } of records) room -= length;
+    if (room < 0) break;
+    additional.push(...records);
   }
   return { type: recordTypes[set.type], answers, additional };
 }

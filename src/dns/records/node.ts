@@ -1,4 +1,4 @@
-import type { Name, RecordType, RecordSet } from '../../dnswire/data.ts';
+import type { Name, RecordData, RecordType, RecordSet } from '../../dnswire/data.ts';
 import type { SourceRecord } from './packed.ts';
 import { unpackAll, contentOf, distinct } from './packed.ts';
 import type { Zone } from './zone.ts';
@@ -16,6 +16,8 @@ export interface ZoneNode {
   readonly onDemand: boolean;
   /** The sources of its records, sorted; empty for an empty non-terminal. */
   sources(): readonly string[];
+  /** The records of a type with duplicates, which are not merged for this. */
+  countOf(type: RecordType): number;
   /** The records of each source. */
   explain(): readonly Explanation[];
 }
@@ -64,6 +66,11 @@ export class SourcedNode implements ZoneNode {
     return [...new Set(this.#records.map(({ source }) => source))].toSorted();
   }
 
+  countOf(type: RecordType): number {
+    const records = this.#records.filter(({ fields }) => fields.type === type);
+    return records.reduce((sum, { data }) => sum + (Array.isArray(data) ? data.length : 1), 0);
+  }
+
   explain(): readonly Explanation[] {
     return inOrder(this.#records).flatMap((record) => {
       const { type, ttl } = record.fields;
@@ -84,6 +91,7 @@ export function withSoa(node: SourcedNode): ZoneNode {
     dynamic: node.dynamic,
     onDemand: node.onDemand,
     sources: () => node.sources(),
+    countOf: (type) => (type === 'SOA' ? 1 : node.countOf(type)),
     explain: () => node.explain(),
   };
 }
@@ -106,15 +114,23 @@ function merge(records: readonly SourceRecord[]): ReadonlyMap<RecordType, Record
   return sets;
 }
 
-/** The RRset of one type; undefined if it has no records. */
+/** The RRset of one type, merged when it is first read; undefined if it has no records. */
 function oneSet(records: readonly SourceRecord[]): RecordSet | undefined {
   const [first] = records;
   if (first === undefined || first.fields.type === 'dynamic') return undefined;
-  // One source has no duplicates.
-  const data = records.length === 1 ? unpackAll(first) : distinct(records.flatMap(unpackAll));
-  if (data.length === 0) return undefined;
+  if (records.every(isEmpty)) return undefined;
   const ttl = Math.min(...records.flatMap((each) => (isEmpty(each) ? [] : each.fields.ttl)));
-  return { owner: first.owner, type: first.fields.type, ttl, data };
+  let data: readonly RecordData[] | undefined;
+  return {
+    owner: first.owner,
+    type: first.fields.type,
+    ttl,
+    get data() {
+      // One source has no duplicates.
+      data ??= records.length === 1 ? unpackAll(first) : distinct(records.flatMap(unpackAll));
+      return data;
+    },
+  };
 }
 
 /** Whether a record only makes its name exist; its TTL does not count. */

@@ -2,9 +2,6 @@ import type { PreparedAnswer, PreparedName } from '../prepared.ts';
 import type { Arena } from './arena.ts';
 import { answerHalves, slowDescendantsFlag, slowTypesFlag, nameBytes, tooLarge } from './layout.ts';
 
-/** The maximum size of the records of an answer; the rest of the largest message is for question, OPT and additional. */
-const maxAnswerBytes = 60_000;
-
 /** The contents of the block of a name. */
 export interface NameBlock {
   readonly prepared: PreparedName;
@@ -30,10 +27,13 @@ export function writeName(arena: Arena, block: number, { prepared, name, hash, z
   for (const answer of answers) at = writeAnswer(arena, at, answer);
 }
 
-function writeAnswer({ bytes, halves }: Arena, at: number, answer: PreparedAnswer): number {
+function writeAnswer(
+  { bytes, halves }: Arena,
+  at: number,
+  { type, answers: records, additional }: PreparedAnswer,
+): number {
   const half = at >> 1;
-  const { records, additional } = storable(answer);
-  halves[half] = answer.type;
+  halves[half] = type;
   halves[half + 1] = records === undefined ? tooLarge : records.length;
   halves[half + 2] = additional.length;
   const all = [...(records ?? []), ...additional];
@@ -55,26 +55,11 @@ function writeAnswer({ bytes, halves }: Arena, at: number, answer: PreparedAnswe
 const evenUp = (at: number): number => at + (at & 1);
 const totalBytes = (records: readonly Uint8Array[]): number => records.reduce((sum, { length }) => sum + length, 0);
 
-/** The part of an answer that the table stores. An answer too large for a message is left to the slow path. */
-function storable({ answers, additional }: PreparedAnswer): {
-  readonly records: readonly Uint8Array[] | undefined;
-  readonly additional: readonly Uint8Array[];
-} {
-  const bytes = totalBytes(answers);
-  if (bytes > maxAnswerBytes) return { records: undefined, additional: [] };
-  let room = maxAnswerBytes - bytes;
-  const fitting = additional.filter(({ length }) => {
-    room -= length;
-    return room >= 0;
-  });
-  return { records: answers, additional: fitting };
-}
-
 /** The size of the block of a name. */
 export function nameBlockBytes(name: Uint8Array, answers: readonly PreparedAnswer[]): number {
   let bytes = evenUp(nameBytes + name.length);
   for (const answer of answers) {
-    const { records = [], additional } = storable(answer);
+    const { answers: records = [], additional } = answer;
     const numbers = (answerHalves + records.length + additional.length) * 2;
     bytes += evenUp(numbers + totalBytes(records) + totalBytes(additional));
   }
