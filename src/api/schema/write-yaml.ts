@@ -70,13 +70,14 @@ function blockOf(value: Block['value'], lead: string, indent: string): Block {
 }
 
 /** Matches most strings of Kubernetes objects. All others are written by `dump`, which is slower. */
-const plain = /^[A-Za-z](?::*[!-9;-~])*$|^\d+\.\d+\.\d+\.\d+$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$|^\.$/;
+const word = /^[A-Za-z](?::*[!-9;-~])*$/;
+const plain = /^\d+\.\d+\.\d+\.\d+$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$|^\.$/;
 const reserved = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 const quoted = /^\d+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 function quick(text: string): string | undefined {
   if (text.length > 256) return undefined;
-  if (plain.test(text)) return reserved.test(text) ? `"${text}"` : text;
+  if (word.test(text) || plain.test(text)) return reserved.test(text) ? `"${text}"` : text;
   return quoted.test(text) ? `"${text}"` : undefined;
 }
 

@@ -79,7 +79,7 @@ const unitSeconds: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, 
 function secondsOf(text: string): number | undefined {
   let seconds = 0;
   if (/^\d{1,10}$/.test(text)) seconds = Number(text);
-  else if (/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+$/.test(text)) {
+  else if (/^(?:\d+(?:\.\d+)?(?:ms|[smh]))+$/.test(text) && !/\d{10}/.test(text)) {
     for (const [, count = '', unit = ''] of text.matchAll(/([\d.]+)(ms|s|m|h)/gy))
       seconds += Number(count) * (unitSeconds[unit] ?? 0);
   } else return undefined;

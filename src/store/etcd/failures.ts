@@ -58,7 +58,7 @@ export function reasonOf(error: unknown): string {
 const explanations: readonly (readonly [pattern: RegExp, explain: (cause: string) => string])[] = [
   // As in 4003109D:error:0A000412:SSL routines:ssl3_read_bytes:ssl/tls alert bad certificate:../deps/…:SSL alert number 42
   [
-    /:ssl\/tls alert (?:[a-z]+ )*(?:certificate|unknown ca)/,
+    /:ssl\/tls alert (?:bad |no |unsupported )?(?:certificate|unknown ca)/,
     (cause) => {
       const alert = cause.split(':ssl/tls alert ')[1]?.split(':')[0] ?? '';
       return `etcd requires another client certificate than --etcd-certfile (TLS alert "${alert}")`;

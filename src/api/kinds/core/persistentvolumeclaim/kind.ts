@@ -25,7 +25,7 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   deleteReturns: 'object',
   selectableFields: { name: ({ metadata }) => metadata.name ?? '' },
   withoutController: 'no volume is provisioned or bound',
-  quota: { counts: (name) => countedNames.test(name), usage: usageOf, checksUpdates: true },
+  quota: { counts: isCounted, usage: usageOf, checksUpdates: true },
   columns: [
     nameColumn,
     column('Status', 'Phase of the claim.', ({ metadata, status }) =>
@@ -92,8 +92,17 @@ const withoutNamespace = ({ apiGroup, kind, name }: Source): Source => ({
   name,
 });
 
-const countedNames =
-  /^(?:count\/persistentvolumeclaims|(?:[^/]+\.storageclass\.storage\.k8s\.io\/)?(?:persistentvolumeclaims|requests\.storage))$/;
+const amountNames: ReadonlySet<string> = new Set(['persistentvolumeclaims', 'requests.storage']);
+const classSuffix = '.storageclass.storage.k8s.io';
+
+/** Whether a quota may limit this for claims: their number or their size, of all classes or of one. */
+function isCounted(name: string): boolean {
+  if (amountNames.has(name) || name === 'count/persistentvolumeclaims') return true;
+  const slash = name.indexOf('/');
+  return (
+    slash > classSuffix.length && name.slice(0, slash).endsWith(classSuffix) && amountNames.has(name.slice(slash + 1))
+  );
+}
 
 /** What a claim uses of a quota: one claim and its size, of all classes and of its own. */
 function usageOf(claim: PersistentVolumeClaim): Amounts {
@@ -103,8 +112,6 @@ function usageOf(claim: PersistentVolumeClaim): Amounts {
   const amounts: [string, Quantity][] = [['persistentvolumeclaims', one]];
   if (size !== undefined) amounts.push(['requests.storage', parseQuantity(String(size))]);
   const ofClass =
-    name === ''
-      ? []
-      : amounts.map(([each, amount]) => [`${name}.storageclass.storage.k8s.io/${each}`, amount] as const);
+    name === '' ? [] : amounts.map(([each, amount]) => [`${name}${classSuffix}/${each}`, amount] as const);
   return new Map([['count/persistentvolumeclaims', one], ...amounts, ...ofClass]);
 }
