@@ -1,5 +1,5 @@
 import type { Kept } from './plan/changes.ts';
-import type { WantedSets } from './plan/desired.ts';
+import type { DesiredSets } from './plan/desired.ts';
 import type { PlanOptions } from './options.ts';
 import type { ZonePlan } from './plan/zone-planner.ts';
 import { ZonePlanner } from './plan/zone-planner.ts';
@@ -9,8 +9,8 @@ import type { ZoneContent } from './plan/record-set.ts';
 import type { Provider } from './providers/provider.ts';
 
 /** What is to be in a zone. */
-export interface Wanted {
-  readonly wanted: WantedSets;
+export interface DesiredState {
+  readonly desired: DesiredSets;
   readonly kept: Kept;
 }
 
@@ -30,7 +30,7 @@ export class Comparison {
 
   /** Reads the zone and compares it. `changed`: the names whose desired sets may differ from the last time. */
   async run(
-    { wanted, kept }: Wanted,
+    { desired, kept }: DesiredState,
     changed: Iterable<Name>,
     signal: AbortSignal,
   ): Promise<{ readonly content: ZoneContent; readonly plan: ZonePlan }> {
@@ -38,11 +38,11 @@ export class Comparison {
     const reading = await provider.read(zone.zone, signal);
     const { content } = reading;
     const input = { ...zone, kept, content };
-    const adjusted = await provider.adjust?.(wanted, signal);
+    const adjusted = await provider.adjust?.(desired, signal);
     const work =
       adjusted === undefined
-        ? this.#planner.update({ ...input, wanted }, { wanted: changed, content: reading.changed })
-        : this.#planner.update({ ...input, wanted: adjusted }, { wanted: [], content: undefined });
+        ? this.#planner.update({ ...input, desired }, { desired: changed, content: reading.changed })
+        : this.#planner.update({ ...input, desired: adjusted }, { desired: [], content: undefined });
     return { content, plan: await inPortions(work) };
   }
 }

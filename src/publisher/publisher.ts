@@ -16,7 +16,7 @@ import type { PublisherOptions } from './options.ts';
 import type { Kept } from './plan/changes.ts';
 import { DesiredIndex } from './plan/desired-index.ts';
 import type { DesiredSet } from './plan/desired.ts';
-import type { Wanted } from './compare.ts';
+import type { DesiredState } from './compare.ts';
 import type { Provider } from './providers/provider.ts';
 import { Reporter } from './reporter.ts';
 import { Sources } from './sources.ts';
@@ -149,11 +149,11 @@ class Publisher {
   }
 
   #zoneSync(zone: Name): ZoneSync {
-    const desired = (): Wanted => {
+    const desiredState = (): DesiredState => {
       this.#refresh();
-      return { wanted: this.#index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>(), kept: this.#kept() };
+      return { desired: this.#index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>(), kept: this.#kept() };
     };
-    return new ZoneSync({ ...this.#with, zone, desired, limiter: this.#limiter });
+    return new ZoneSync({ ...this.#with, zone, desiredState, limiter: this.#limiter });
   }
 
   #kept(): Kept {

@@ -44,7 +44,10 @@ function stand() {
   const sync = new ZoneSync({
     zone,
     provider,
-    desired: () => ({ wanted: index.zones.get(zone) ?? new Map(), kept: { resources: index.kept, allImports: false } }),
+    desiredState: () => ({
+      desired: index.zones.get(zone) ?? new Map(),
+      kept: { resources: index.kept, allImports: false },
+    }),
     limiter: new DeletionLimiter(systemClock),
     reporter: new Reporter({ log, recorder: { record: () => undefined }, sources: { find: () => undefined } }),
     metrics: new PublisherMetrics(new Registry()),

@@ -5,7 +5,7 @@ import type { Clock } from '../client/clock.ts';
 import type { DeletionLimiter } from '../client/deletion-limiter.ts';
 import type { Outcome } from '../client/queue.ts';
 import type { Name } from '../dnswire/data.ts';
-import type { Wanted } from './compare.ts';
+import type { DesiredState } from './compare.ts';
 import { Comparison } from './compare.ts';
 import type { NameChange } from './plan/changes.ts';
 import type { ObjectRefusal } from './plan/desired.ts';
@@ -20,7 +20,7 @@ export interface ZoneSyncOptions extends Pick<PublisherOptions, 'registry' | 'po
   readonly zone: Name;
   readonly provider: Provider;
   /** What is to exist in this zone now. Before it returns it marks the names that differ from the last call. */
-  readonly desired: () => Wanted;
+  readonly desiredState: () => DesiredState;
   readonly limiter: DeletionLimiter;
   readonly reporter: Reporter;
   readonly metrics: PublisherMetrics;
@@ -71,8 +71,8 @@ export class ZoneSync {
 
   /** Makes the zone as it is to be. Rejects if it cannot be read or written. */
   async sync(signal: AbortSignal): Promise<Outcome> {
-    const { zone, metrics, reporter, clock, desired } = this.#options;
-    const { wanted } = desired();
+    const { zone, metrics, reporter, clock, desiredState } = this.#options;
+    const { desired } = desiredState();
     const leftMs = this.#dueAt - clock.elapsed();
     if (this.#marked.size === 0 && leftMs > 0) return { requeueAfterMs: leftMs };
     const marked = new Set(this.#marked);
@@ -88,7 +88,7 @@ export class ZoneSync {
       if (signal.aborted) throw error;
       metrics.failed();
       this.#problem = `zone ${zone}: ${messageOf(error)}`;
-      const waiting = [...marked].flatMap((name) => (wanted.get(name) ?? []).flatMap(({ resources }) => resources));
+      const waiting = [...marked].flatMap((name) => (desired.get(name) ?? []).flatMap(({ resources }) => resources));
       reporter.failed(zone, messageOf(error), waiting);
       throw error;
     }
@@ -130,13 +130,13 @@ export class ZoneSync {
   }
 
   async #plan(signal: AbortSignal): Promise<ZonePlan> {
-    const { zone, desired, metrics } = this.#options;
-    const wanted = desired();
+    const { zone, desiredState, metrics } = this.#options;
+    const desired = desiredState();
     // A name that changes while it is planned is marked again.
     const names = new Set(this.#marked);
     this.#marked.clear();
     try {
-      const { content, plan } = await this.#comparison.run(wanted, names, signal);
+      const { content, plan } = await this.#comparison.run(desired, names, signal);
       metrics.planned(zone, content, plan);
       return plan;
     } catch (error) {

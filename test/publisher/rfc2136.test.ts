@@ -7,7 +7,7 @@ import type { Clock } from '../../src/client/clock.ts';
 import type { Claim } from '../../src/publisher/plan/claim.ts';
 import type { NameChange } from '../../src/publisher/plan/changes.ts';
 import { planZone } from '../../src/publisher/plan/testing/objects.ts';
-import { desired } from '../../src/publisher/plan/desired.ts';
+import { desiredSets } from '../../src/publisher/plan/desired.ts';
 import { recordSet } from '../../src/publisher/plan/record-set.ts';
 import type { Failure } from '../../src/publisher/providers/provider.ts';
 import { parseKeyFile } from '../../src/publisher/providers/rfc2136/key-file.ts';
@@ -74,10 +74,12 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
     });
 
     const planned = async (provider: Rfc2136Provider, claims: readonly Claim[]): Promise<readonly NameChange[]> => {
-      const wanted = desired(claims, { zones: [zone], filter: { include: [], exclude: [] }, registry }).zones.get(zone);
+      const desired = desiredSets(claims, { zones: [zone], filter: { include: [], exclude: [] }, registry }).zones.get(
+        zone,
+      );
       const { content } = await provider.read(zone, signal);
       const kept = { resources: new Set<string>(), allImports: false };
-      return planZone({ zone, wanted: wanted ?? new Map(), kept, content, registry, policy: 'sync' }).changes;
+      return planZone({ zone, desired: desired ?? new Map(), kept, content, registry, policy: 'sync' }).changes;
     };
 
     const converge = async (provider: Rfc2136Provider, ...claims: readonly Claim[]): Promise<readonly Failure[]> =>
@@ -130,8 +132,8 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
 
     test('a zone that was changed after it was read is not overwritten', async () => {
       const provider = connect();
-      const wanted = claim('two.example.org 60 A 192.0.2.1');
-      const stale = await planned(provider, [wanted]);
+      const own = claim('two.example.org 60 A 192.0.2.1');
+      const stale = await planned(provider, [own]);
       await byHand(`update add two.${zone} 60 A 192.0.2.99`);
       const failures = await provider.apply(zone, stale, signal);
       assert.deepEqual(
@@ -139,9 +141,9 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
         ['stale'],
       );
       assert.deepEqual(await answers('two'), ['A 192.0.2.99']);
-      assert.deepEqual(await planned(provider, [wanted]), [], 'it has no owner');
+      assert.deepEqual(await planned(provider, [own]), [], 'it has no owner');
       await byHand(`update delete two.${zone}`);
-      assert.deepEqual(await converge(provider, wanted), []);
+      assert.deepEqual(await converge(provider, own), []);
 
       const more = await planned(provider, [claim('two.example.org 60 A 192.0.2.2')]);
       await byHand(`update add two.${zone} 60 A 192.0.2.98`);
@@ -250,16 +252,16 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
     });
 
     test('published records survive a restart; the next server is used while one is down; keys can be rotated', async () => {
-      const wanted = claim('stay.example.org 60 A 192.0.2.1');
+      const own = claim('stay.example.org 60 A 192.0.2.1');
       const lone = connect();
-      assert.deepEqual(await converge(lone, wanted), []);
+      assert.deepEqual(await converge(lone, own), []);
       await server.stop();
       await assert.rejects(lone.read(zone, signal), /ECONNREFUSED|closed/);
       await server.start([nextKey]);
       await assert.rejects(lone.read(zone, signal), /BADKEY/);
       const nobody = { address: '127.0.0.1', port: 1 };
       const rotated = connect(nextKey, { places: [nobody, server.place] });
-      assert.deepEqual(await planned(rotated, [wanted]), []);
+      assert.deepEqual(await planned(rotated, [own]), []);
       assert.deepEqual(await converge(rotated, claim('stay.example.org 60 A 192.0.2.2')), []);
       assert.deepEqual(await answers('stay'), ['A 192.0.2.2']);
       await server.stop();
@@ -270,12 +272,12 @@ for (const maker of ['BIND', 'Knot'] as const satisfies readonly Maker[]) {
 
     test('updates go to the next server if one rejects all of them', async () => {
       await using readOnly = await PrimaryServer.start(maker, { isReadOnly: true });
-      const wanted = claim('next.example.org 60 A 192.0.2.1');
-      const lone = converge(connect(key, { places: [readOnly.place] }), wanted);
+      const own = claim('next.example.org 60 A 192.0.2.1');
+      const lone = converge(connect(key, { places: [readOnly.place] }), own);
       if (maker === 'BIND') assert.match((await lone)[0]?.message ?? '', /REFUSED: key "fl-key" is not allowed/);
       else await assert.rejects(lone, /BADKEY: key "fl-key" .* is not allowed to do this/);
       const both = connect(key, { places: [readOnly.place, server.place] });
-      assert.deepEqual(await converge(both, wanted), []);
+      assert.deepEqual(await converge(both, own), []);
       assert.deepEqual(await answers('next'), ['A 192.0.2.1']);
       assert.deepEqual(await converge(both), []);
     });

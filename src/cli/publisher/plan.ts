@@ -56,9 +56,9 @@ export async function printPlan(
     const rows: Row[] = [];
     const conflicts: ObjectRefusal[] = [...index.refusals];
     for (const zone of zones) {
-      const wanted = index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>();
+      const desired = index.zones.get(zone) ?? new Map<Name, readonly DesiredSet[]>();
       const comparison = new Comparison({ ...options, provider, zone });
-      const { changes, refusals } = (await comparison.run({ wanted, kept }, [], late.signal)).plan;
+      const { changes, refusals } = (await comparison.run({ desired, kept }, [], late.signal)).plan;
       rows.push(...changes.flatMap((change) => rowsOf(zone, change)));
       conflicts.push(...refusals);
     }

@@ -4,7 +4,7 @@ import type { Claim } from './claim.ts';
 import type { Policy } from './changes.ts';
 import { contentAfter } from './changes.ts';
 import type { ZonePlan } from './zone-planner.ts';
-import { desired } from './desired.ts';
+import { desiredSets } from './desired.ts';
 import type { RecordSet, ZoneContent } from './record-set.ts';
 import { recordSet } from './record-set.ts';
 import type { RegistryOptions } from './registry.ts';
@@ -39,18 +39,18 @@ function plan({
   allImports = false,
 }: Given): ZonePlan & { readonly all: readonly string[] } {
   const options = { zones: [zone], filter: { include: [], exclude: [] }, registry: { ...plain, ...registry } };
-  const wanted = desired(claims, options);
+  const desired = desiredSets(claims, options);
   const planned = planZone({
     zone,
-    wanted: wanted.zones.get(zone) ?? new Map(),
-    kept: { resources: wanted.kept, allImports },
+    desired: desired.zones.get(zone) ?? new Map(),
+    kept: { resources: desired.kept, allImports },
     content: zoneOf(apex + '\n' + current),
     registry: options.registry,
     policy,
   });
   return {
     ...planned,
-    all: [...wanted.refusals, ...planned.refusals].map(({ reason, message }) => `${reason}: ${message}`),
+    all: [...desired.refusals, ...planned.refusals].map(({ reason, message }) => `${reason}: ${message}`),
   };
 }
 
@@ -311,8 +311,8 @@ describe('changes of a zone', () => {
 
   test('counts what it owns, and what belongs to others', () => {
     const current = `${shop}\n${own('a-shop.example.org')}\nwww.example.org 60 A 192.0.2.7`;
-    const wanted = [wantsShop, claim(setsOf('www.example.org 60 A 192.0.2.1'))];
-    const { owned, ownerMismatches } = plan({ claims: wanted, current });
+    const desired = [wantsShop, claim(setsOf('www.example.org 60 A 192.0.2.1'))];
+    const { owned, ownerMismatches } = plan({ claims: desired, current });
     assert.deepEqual(
       [...owned, ...ownerMismatches],
       [
@@ -332,7 +332,7 @@ describe('desired sets', () => {
   const filter: DomainFilter = { include: [], exclude: [] };
   const options = { zones: ['example.org', 'sub.example.org'], filter, registry: plain };
   const wantedIn = (claims: readonly Claim[], more: Partial<typeof options> = {}) => {
-    const { zones, refusals } = desired(claims, { ...options, ...more });
+    const { zones, refusals } = desiredSets(claims, { ...options, ...more });
     const sets = [...zones].flatMap(([name, names]) =>
       [...names.values()].flat().map(({ set, resource }) => `${name}: ${lines([set])[0]} ${resource}`),
     );
@@ -357,7 +357,7 @@ describe('desired sets', () => {
         resource: `service/default/s-${index}`,
       }),
     );
-    const [shared] = desired(claims, options).zones.get('example.org')?.get('shop.example.org') ?? [];
+    const [shared] = desiredSets(claims, options).zones.get('example.org')?.get('shop.example.org') ?? [];
     assert.deepEqual([shared?.set.values.length, shared?.resources.length], [40_000, 40_000]);
   });
 
@@ -418,7 +418,7 @@ describe('desired sets', () => {
   });
 
   test('the apex needs a registry prefix that ends in a dot', () => {
-    const { refusals } = desired([claim(setsOf('example.org 60 A 192.0.2.1'))], options);
+    const { refusals } = desiredSets([claim(setsOf('example.org 60 A 192.0.2.1'))], options);
     assert.match(
       refusals[0]?.message ?? '',
       /a-example\.org, is outside zone example\.org: pass a --txt-prefix that ends in a dot/,
@@ -432,7 +432,7 @@ describe('desired sets', () => {
   });
 
   test('a label of 63 characters has no room for its registry record', () => {
-    const { refusals } = desired([claim(setsOf(`${'a'.repeat(63)}.example.org 60 A 192.0.2.1`))], options);
+    const { refusals } = desiredSets([claim(setsOf(`${'a'.repeat(63)}.example.org 60 A 192.0.2.1`))], options);
     assert.match(
       refusals[0]?.message ?? '',
       /^a-a+\.example\.org is longer than 253 characters, or has a label longer than 63/,
@@ -443,7 +443,7 @@ describe('desired sets', () => {
     const names = ['a.example.org', 'x.a.example.org', 'b.example.org', 'ba.example.org', 'y.a.example.org'];
     const claims = names.map((name) => claim(setsOf(`${name} 60 A 192.0.2.1`)));
     const namesWith = (include: readonly string[], exclude: readonly string[] = []) =>
-      desired(claims, { ...options, filter: { include, exclude } })
+      desiredSets(claims, { ...options, filter: { include, exclude } })
         .zones.get('example.org')
         ?.keys()
         .toArray();

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../dnswire/data.ts';
 import { parentOf } from '../../dnswire/name.ts';
-import type { DesiredSet, ObjectRefusal, WantedSets } from './desired.ts';
+import type { DesiredSet, ObjectRefusal, DesiredSets } from './desired.ts';
 import type { Properties, PublishedType, RecordSet, ZoneContent } from './record-set.ts';
 import { hasSameValues, publishedTypes, recordSet } from './record-set.ts';
 import type { Ownership, RegistryOptions } from './registry.ts';
@@ -36,7 +36,7 @@ export interface NameChange {
 /** What is known of a zone, and what is to be in it. */
 export interface ZoneInput {
   readonly zone: Name;
-  readonly wanted: WantedSets;
+  readonly desired: DesiredSets;
   readonly kept: Kept;
   readonly content: ZoneContent;
   readonly registry: RegistryOptions;
@@ -77,31 +77,31 @@ export class NamePlanner {
   }
 
   plan(name: Name): NamePlan {
-    const wanted = this.#wantedAt(name);
+    const desired = this.#wantedAt(name);
     const published = this.#at(name).filter(({ type }) => isPublished(type));
     const own = published.filter((set) => this.#isOwned(set));
     const plan = { owned: own.map(({ type }) => type), refusals: [], mismatched: [] };
-    if (wanted.length === 0 && !own.some((set) => !this.#isKept(set))) return plan;
+    if (desired.length === 0 && !own.some((set) => !this.#isKept(set))) return plan;
     // What belongs to a host name stays as it is while the host name cannot be changed.
-    const hosts = new Set(wanted.flatMap(({ set }) => set.hostname ?? []));
+    const hosts = new Set(desired.flatMap(({ set }) => set.hostname ?? []));
     if (hosts.values().some((host) => this.#problem(host, this.#wantedAt(host)) !== undefined)) return plan;
-    const problem = this.#problem(name, wanted);
+    const problem = this.#problem(name, desired);
     if (problem !== undefined)
-      return { ...plan, ...refused(wanted, problem), mismatched: wanted.map(({ set }) => set.type) };
+      return { ...plan, ...refused(desired, problem), mismatched: desired.map(({ set }) => set.type) };
     const changes: SetChange[] = [];
     for (const type of publishedTypes) {
       const before = own.find((set) => set.type === type);
-      const next = wanted.find(({ set }) => set.type === type);
-      const isReplaced = wanted.length > 0 && next === undefined && this.#isReplaced(type, wanted);
+      const next = desired.find(({ set }) => set.type === type);
+      const isReplaced = desired.length > 0 && next === undefined && this.#isReplaced(type, desired);
       changes.push(...this.#changeOf(before, next, isReplaced));
     }
     const isEffective = changes.some(({ before, after }) => before !== after);
-    return isEffective ? { ...plan, change: this.#nameChange(name, wanted, changes) } : plan;
+    return isEffective ? { ...plan, change: this.#nameChange(name, desired, changes) } : plan;
   }
 
   /** Whether a set must go because a name cannot be an alias and have other data. */
-  #isReplaced(type: string, wanted: readonly DesiredSet[]): boolean {
-    return wanted.some(({ set }) => (set.type === 'CNAME') !== (type === 'CNAME'));
+  #isReplaced(type: string, desired: readonly DesiredSet[]): boolean {
+    return desired.some(({ set }) => (set.type === 'CNAME') !== (type === 'CNAME'));
   }
 
   /** The change of a set and of its registry record. */
@@ -114,7 +114,7 @@ export class NamePlanner {
     }
     if (before !== undefined && policy === 'create-only') return [];
     const properties = Object.keys(next.properties).length === 0 ? {} : { properties: next.properties };
-    const isUnchanged = before !== undefined && isAsWanted(before, next);
+    const isUnchanged = before !== undefined && isAsDesired(before, next);
     const isMigrating = before !== undefined && this.#ownerOf(before) !== this.#input.registry.ownerId;
     const after = isUnchanged ? before : next.set;
     const registered = this.#register(next, { isNew: before === undefined, isMigrating });
@@ -156,14 +156,14 @@ export class NamePlanner {
     return found !== undefined && isOwn ? [{ before: found.record, after: undefined }] : [];
   }
 
-  #nameChange(name: Name, wanted: readonly DesiredSet[], changes: readonly SetChange[]): NameChange {
+  #nameChange(name: Name, desired: readonly DesiredSet[], changes: readonly SetChange[]): NameChange {
     const names = new Set(changes.flatMap(({ before, after }) => [before?.name ?? '', after?.name ?? '']));
     names.delete('');
     const unused = [...names].filter((each) => this.#at(each).length === 0);
     const isNew = changes.every(({ before }) => before === undefined);
     const isGone = changes.every(({ after }) => after === undefined);
     const registered = changes.flatMap(({ before }) => (before?.type === 'TXT' ? ownershipsIn(before) : []));
-    const asking = [...new Set(wanted.flatMap(({ resources }) => resources))];
+    const asking = [...new Set(desired.flatMap(({ resources }) => resources))];
     return {
       name,
       changes,
@@ -178,10 +178,10 @@ export class NamePlanner {
   }
 
   /** Why nothing can be changed at a name. */
-  #problem(name: Name, wanted: readonly DesiredSet[]): string | undefined {
+  #problem(name: Name, desired: readonly DesiredSet[]): string | undefined {
     const current = this.#at(name);
     const own = current.filter((set) => isPublished(set.type) && this.#isOwned(set));
-    for (const { set } of wanted) {
+    for (const { set } of desired) {
       const same = current.find(({ type }) => type === set.type);
       if (same !== undefined && !own.includes(same)) return this.#notOwned(same);
       const isAlias = set.type === 'CNAME';
@@ -195,7 +195,7 @@ export class NamePlanner {
       const problem = same === undefined ? this.#registryProblem(set) : undefined;
       if (problem !== undefined) return problem;
     }
-    return wanted.length === 0 ? undefined : this.#delegation(name);
+    return desired.length === 0 ? undefined : this.#delegation(name);
   }
 
   /** Why the registry record of a new set cannot be written. */
@@ -227,7 +227,7 @@ export class NamePlanner {
   }
 
   #wantedAt(name: Name): readonly DesiredSet[] {
-    return this.#input.wanted.get(name) ?? [];
+    return this.#input.desired.get(name) ?? [];
   }
 
   #at(name: Name): readonly RecordSet[] {
@@ -267,14 +267,14 @@ export class NamePlanner {
 }
 
 /** Whether a set is as it is to be. A TTL of 0 leaves it to the provider, and not every provider has settings. */
-const isAsWanted = (before: RecordSet, { set, properties }: DesiredSet): boolean =>
+const isAsDesired = (before: RecordSet, { set, properties }: DesiredSet): boolean =>
   hasSameValues(before, set) &&
   (set.ttl === 0 || before.ttl === set.ttl) &&
   (before.properties === undefined || isDeepStrictEqual(before.properties, properties));
 
 /** The rejections of all objects that claim sets. */
-const refused = (wanted: readonly DesiredSet[], message: string): Pick<NamePlan, 'refusals'> => ({
-  refusals: [...new Set(wanted.flatMap(({ resources }) => resources))].map((resource) => ({
+const refused = (desired: readonly DesiredSet[], message: string): Pick<NamePlan, 'refusals'> => ({
+  refusals: [...new Set(desired.flatMap(({ resources }) => resources))].map((resource) => ({
     reason: 'NotOwned',
     message,
     resource,

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../dnswire/data.ts';
 import type { Claim } from './claim.ts';
-import type { DesiredOptions, DesiredSet, ObjectRefusal, WantedSets } from './desired.ts';
-import { desired } from './desired.ts';
+import type { DesiredOptions, DesiredSet, ObjectRefusal, DesiredSets } from './desired.ts';
+import { desiredSets } from './desired.ts';
 
-/** The result of `desired` for claims that change. Claims that share a name are merged again when one of them changes. */
+/** The result of `desiredSets` for claims that change. Claims that share a name are merged again when one of them changes. */
 export class DesiredIndex {
   readonly #options: DesiredOptions;
   /** `NS/NAME` → its claim. */
@@ -24,7 +24,7 @@ export class DesiredIndex {
   }
 
   /** The sets of each zone, always the same maps. */
-  get zones(): ReadonlyMap<Name, WantedSets> {
+  get zones(): ReadonlyMap<Name, DesiredSets> {
     return this.#zones;
   }
 
@@ -41,7 +41,7 @@ export class DesiredIndex {
   update(changes: ReadonlyMap<string, Claim | undefined>): ReadonlyMap<Name, ReadonlySet<Name>> {
     const { keys, names } = this.#replace(changes);
     const claims = [...keys].flatMap((key) => this.#claims.get(key) ?? []);
-    const { zones, refusals, kept } = desired(claims, this.#options);
+    const { zones, refusals, kept } = desiredSets(claims, this.#options);
     this.#refuse(keys, refusals);
     this.#keep(keys, kept);
     const changed = new Map<Name, Set<Name>>();

@@ -25,12 +25,12 @@ export interface ObjectRefusal extends Refusal {
 }
 
 /** What is to exist in a zone: name → its sets. A host name precedes the names that belong to it. */
-export type WantedSets = ReadonlyMap<Name, readonly DesiredSet[]>;
+export type DesiredSets = ReadonlyMap<Name, readonly DesiredSet[]>;
 
 /** What is to exist. */
 export interface Desired {
   /** Zone → its sets. */
-  readonly zones: ReadonlyMap<Name, WantedSets>;
+  readonly zones: ReadonlyMap<Name, DesiredSets>;
   readonly refusals: readonly ObjectRefusal[];
   /** Objects as registry records name them: sets of these stay as they are. */
   readonly kept: ReadonlySet<string>;
@@ -64,7 +64,7 @@ interface JoinedSet {
  * Merges claims. Objects of one namespace share a name: their targets are joined. A name that an object of another namespace
  * has claimed before is refused, because a tenant must not add targets to the names of another.
  */
-export function desired(claims: Iterable<Claim>, options: DesiredOptions): Desired {
+export function desiredSets(claims: Iterable<Claim>, options: DesiredOptions): Desired {
   const entries = new Map<Name, Entry>();
   const refusals: ObjectRefusal[] = [];
   const kept = new Set<string>();

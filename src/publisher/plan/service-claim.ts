@@ -83,10 +83,10 @@ const isNodeReady = ({ status }: Node): boolean =>
  * internal addresses, and by default public if there is an external address.
  */
 function nodeAddresses(nodes: readonly Node[], access: 'public' | 'private' | undefined): readonly string[] {
-  const of = (wanted: string): readonly string[] =>
+  const of = (desired: string): readonly string[] =>
     nodes.flatMap(({ status }) =>
       (status?.addresses ?? []).flatMap(({ type, address }) =>
-        type === wanted ? (canonicalAddress(address) ?? []) : [],
+        type === desired ? (canonicalAddress(address) ?? []) : [],
       ),
     );
   const [external, internal] = [of('ExternalIP'), of('InternalIP')];

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Claim, ClaimedSet } from './claim.ts';
 import type { Kept, ZoneInput } from './changes.ts';
 import { contentAfter } from './changes.ts';
-import { desired } from './desired.ts';
+import { desiredSets } from './desired.ts';
 import { DesiredIndex } from './desired-index.ts';
 import type { RecordSet } from './record-set.ts';
 import { recordSet } from './record-set.ts';
@@ -99,7 +99,7 @@ test('the index of what is to exist equals its computation from all claims', () 
         }
         const before = new Map(zones.map((zone) => [zone, new Map(index.zones.get(zone))]));
         const changed = index.update(changes);
-        const whole = desired(claims.values(), options);
+        const whole = desiredSets(claims.values(), options);
         for (const zone of zones) {
           assert.deepEqual(printed(index.zones.get(zone)), printed(whole.zones.get(zone)));
           const names = new Set([...(before.get(zone)?.keys() ?? []), ...(index.zones.get(zone)?.keys() ?? [])]);
@@ -193,11 +193,11 @@ describe('the plan of a zone equals its computation from scratch', () => {
             let kept: Kept = { resources: index.kept, allImports: false };
             let plan: ZonePlan | undefined;
             for (const each of steps) {
-              const wanted = new Set<string>();
+              const desired = new Set<string>();
               const changed = new Set<string>();
               if ('claims' in each) {
                 const names = index.update(new Map(each.claims.map((one) => [one.key, claimFrom(one)])));
-                for (const name of names.get(zone) ?? []) wanted.add(name);
+                for (const name of names.get(zone) ?? []) desired.add(name);
               } else if ('sets' in each) {
                 for (const one of each.sets) {
                   const set = setFrom(one, registry);
@@ -214,13 +214,13 @@ describe('the plan of a zone equals its computation from scratch', () => {
               kept = { resources: index.kept, allImports: 'allImports' in each ? each.allImports : kept.allImports };
               const input = {
                 zone,
-                wanted: index.zones.get(zone) ?? new Map(),
+                desired: index.zones.get(zone) ?? new Map(),
                 kept,
                 content,
                 registry,
                 policy,
               } as const;
-              plan = atOnce(planner.update(input, { wanted, content: changed }));
+              plan = atOnce(planner.update(input, { desired, content: changed }));
               assert.deepEqual(comparable(plan), comparable(planZone(input)));
             }
           },

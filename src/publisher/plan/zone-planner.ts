@@ -18,7 +18,7 @@ export interface ZonePlan {
 /** What may differ from the last plan. */
 export interface Dirty {
   /** Names whose desired sets have changed. */
-  readonly wanted: Iterable<Name>;
+  readonly desired: Iterable<Name>;
   /** Names whose records have changed; undefined: any. */
   readonly content: Iterable<Name> | undefined;
 }
@@ -65,13 +65,13 @@ export class ZonePlanner {
 
   /** The names to plan again. */
   #namesOf(input: ZoneInput, dirty: Dirty): ReadonlySet<Name> {
-    const wanted = new Set(dirty.wanted);
+    const desired = new Set(dirty.desired);
     const hasCut = [...(dirty.content ?? [])].map((name) => this.#updateCut(input, name)).includes(true);
     if (dirty.content === undefined || hasCut || isOther(input.kept, this.#kept)) return this.#allOf(input);
-    const names = new Set(wanted);
+    const names = new Set(desired);
     for (const name of dirty.content)
       for (const each of [name, ...registeredNames(name, input.registry)]) names.add(each);
-    for (const name of wanted) this.#updateBelonging(input, name);
+    for (const name of desired) this.#updateBelonging(input, name);
     // The set grows while it is walked.
     for (const name of names) for (const each of this.#belonging.get(name) ?? []) names.add(each);
     return names;
@@ -81,8 +81,8 @@ export class ZonePlanner {
     const all = [this.#plans, this.#changes, this.#refusals, this.#owned, this.#mismatches];
     for (const each of [...all, this.#cuts, this.#belonging, this.#hosts]) each.clear();
     for (const name of input.content.keys()) this.#updateCut(input, name);
-    for (const name of input.wanted.keys()) this.#updateBelonging(input, name);
-    return new Set([...input.wanted.keys(), ...input.content.keys()]);
+    for (const name of input.desired.keys()) this.#updateBelonging(input, name);
+    return new Set([...input.desired.keys(), ...input.content.keys()]);
   }
 
   /** Whether a name is, or was, one at which other servers take over. */
@@ -93,13 +93,13 @@ export class ZonePlanner {
     return was || is;
   }
 
-  #updateBelonging({ wanted }: ZoneInput, name: Name): void {
+  #updateBelonging({ desired }: ZoneInput, name: Name): void {
     for (const host of this.#hosts.get(name) ?? []) {
       const belonging = this.#belonging.get(host);
       belonging?.delete(name);
       if (belonging?.size === 0) this.#belonging.delete(host);
     }
-    const hosts = (wanted.get(name) ?? []).flatMap(({ set }) => set.hostname ?? []);
+    const hosts = (desired.get(name) ?? []).flatMap(({ set }) => set.hostname ?? []);
     if (hosts.length === 0) this.#hosts.delete(name);
     else this.#hosts.set(name, hosts);
     for (const host of hosts) this.#belonging.set(host, (this.#belonging.get(host) ?? new Set()).add(name));

@@ -1,6 +1,6 @@
 import type { Name } from '../../dnswire/data.ts';
 import type { NameChange } from '../plan/changes.ts';
-import type { WantedSets } from '../plan/desired.ts';
+import type { DesiredSets } from '../plan/desired.ts';
 import type { ZoneContent } from '../plan/record-set.ts';
 
 /** A change that was not applied. */
@@ -33,7 +33,7 @@ export interface Provider extends AsyncDisposable {
   /** Applies changes to the content that was read last. Returns those that failed; all others are applied. */
   apply(zone: Name, changes: readonly NameChange[], signal: AbortSignal): Promise<readonly Failure[]>;
   /** The sets as the provider would store them, where that differs. */
-  readonly adjust?: (wanted: WantedSets, signal: AbortSignal) => Promise<WantedSets>;
+  readonly adjust?: (desired: DesiredSets, signal: AbortSignal) => Promise<DesiredSets>;
 }
 
 /** The provider cannot be used at the moment: a sentence for people, with what to do. */

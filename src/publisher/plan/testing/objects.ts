@@ -110,4 +110,4 @@ export function atOnce<T>(work: Generator<undefined, T>): T {
 
 /** Compares a zone with what is to be in it, from scratch. */
 export const planZone = (input: ZoneInput): ZonePlan =>
-  atOnce(new ZonePlanner().update(input, { wanted: [], content: undefined }));
+  atOnce(new ZonePlanner().update(input, { desired: [], content: undefined }));

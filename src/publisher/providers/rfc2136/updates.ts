@@ -58,12 +58,12 @@ function stepsOf({ before, after }: SetChange, mirror: ZoneMirror): readonly Upd
   const { name, ttl } = after;
   const type = numberOf(after);
   const kept = new Set(before?.values);
-  const wanted = new Set(after.values);
+  const desired = new Set(after.values);
   // An added record changes the TTL of the whole set, so that one is enough if the records stay.
   const isTtlNew = before !== undefined && before.ttl !== ttl;
   const added = after.values.filter((value) => !kept.has(value));
   const sent = added.length === 0 && isTtlNew ? after.values : added;
-  const gone = (mirror.dataOf(name, type) ?? []).filter((data) => !wanted.has(dataText(type, data)));
+  const gone = (mirror.dataOf(name, type) ?? []).filter((data) => !desired.has(dataText(type, data)));
   return [
     ...(before !== undefined && gone.length > 0 ? [{ do: 'delete', name, type, data: gone } as const] : []),
     ...(sent.length > 0

@@ -98,12 +98,12 @@ describe('the route53 provider', () => {
       registered('a-mine.example.org.'),
     );
     await using provider = await providerFor(standIn);
-    const wanted = ['one', 'lb', 'mine'].map((name) => `${name}.example.org 60 A 192.0.2.1`).join('\n');
+    const desired = ['one', 'lb', 'mine'].map((name) => `${name}.example.org 60 A 192.0.2.1`).join('\n');
     assert.deepEqual(
-      (await plan(provider, wanted)).map(({ name }) => name),
+      (await plan(provider, desired)).map(({ name }) => name),
       ['mine.example.org'],
     );
-    assert.deepEqual(await converge(provider, wanted), []);
+    assert.deepEqual(await converge(provider, desired), []);
     assert.deepEqual(standIn.get('mine.example.org.', 'A')?.values, ['192.0.2.1']);
     assert.equal(standIn.get('lb.example.org.', 'A')?.alias, 'lb.example.net.');
   });

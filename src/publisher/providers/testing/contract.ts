@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Name } from '../../../dnswire/data.ts';
 import { Comparison } from '../../compare.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import { desired } from '../../plan/desired.ts';
+import { desiredSets } from '../../plan/desired.ts';
 import type { ZoneContent } from '../../plan/record-set.ts';
 import { claim, lines, zoneOf } from '../../plan/testing/objects.ts';
 import type { Failure, Provider } from '../provider.ts';
@@ -15,8 +15,8 @@ const { signal } = new AbortController();
 export const zone: Name = 'example.org';
 
 /** What is to exist, as lines `name ttl type value`; lines of one name and type are one set. */
-const wanted = (text: string): ReturnType<typeof desired> =>
-  desired([claim([...zoneOf(text).values()].flat())], {
+const desired = (text: string): ReturnType<typeof desiredSets> =>
+  desiredSets([claim([...zoneOf(text).values()].flat())], {
     zones: [zone],
     filter: { include: [], exclude: [] },
     registry,
@@ -24,9 +24,9 @@ const wanted = (text: string): ReturnType<typeof desired> =>
 
 /** The changes that make a zone as it is to be. */
 export async function plan(provider: Provider, text: string): Promise<readonly NameChange[]> {
-  const { zones, kept } = wanted(text);
+  const { zones, kept } = desired(text);
   const comparison = new Comparison({ provider, zone, registry, policy: 'sync' });
-  const input = { wanted: zones.get(zone) ?? new Map(), kept: { resources: kept, allImports: false } };
+  const input = { desired: zones.get(zone) ?? new Map(), kept: { resources: kept, allImports: false } };
   return (await comparison.run(input, [], signal)).plan.changes;
 }
 

@@ -5,7 +5,7 @@ import { parseJson } from '../../../client/json.ts';
 import type { ApiRequest, ApiResponse, Transport } from '../../../client/transport.ts';
 import type { Name } from '../../../dnswire/data.ts';
 import type { NameChange } from '../../plan/changes.ts';
-import type { WantedSets } from '../../plan/desired.ts';
+import type { DesiredSets } from '../../plan/desired.ts';
 import type { DomainFilter } from '../../plan/zones.ts';
 import { passes, zoneOf } from '../../plan/zones.ts';
 import type { Problem } from '../batches.ts';
@@ -75,9 +75,9 @@ export class WebhookProvider implements Provider {
     return { content: Map.groupBy(sets, ({ name }) => name), changed: undefined };
   }
 
-  async adjust(wanted: WantedSets, signal: AbortSignal): Promise<WantedSets> {
-    const sets = [...wanted.values()].flat();
-    if (sets.length === 0) return wanted;
+  async adjust(desired: DesiredSets, signal: AbortSignal): Promise<DesiredSets> {
+    const sets = [...desired.values()].flat();
+    if (sets.length === 0) return desired;
     const body = JSON.stringify(sets.map(({ set, properties }) => endpointOf(set, properties)));
     const call = { method: 'POST', path: '/adjustendpoints', body } as const;
     const adjusted = await this.#counted('adjustendpoints', async () =>
@@ -85,7 +85,7 @@ export class WebhookProvider implements Provider {
     );
     const byKey = new Map(adjusted.flatMap((endpoint) => setOf(endpoint) ?? []).map((set) => [keyOf(set), set]));
     return new Map(
-      [...wanted].map(([name, all]) => [
+      [...desired].map(([name, all]) => [
         name,
         all.flatMap((each) => {
           const { properties = {}, ...set } = byKey.get(keyOf(each.set)) ?? {};
