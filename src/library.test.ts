@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { Resolver } from 'node:dns/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,26 @@ describe('startCluster', () => {
     await cluster.stop();
     assert.ok(!existsSync(cluster.kubeconfigPath));
     await assert.rejects(core.listNamespacedService({ namespace: 'default' }));
+  });
+
+  test('its files are in memory, or where TMPDIR is set', async () => {
+    const set = process.env['TMPDIR'];
+    const directory = await mkdtemp(join(tmpdir(), 'fairlead-test-'));
+    try {
+      delete process.env['TMPDIR'];
+      await using cluster = await startCluster({ parts: [] });
+      const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+      assert.ok(cluster.kubeconfigPath.startsWith(`${memory}/fairlead-`), cluster.kubeconfigPath);
+      process.env['TMPDIR'] = directory;
+      await using other = await startCluster({ parts: [] });
+      assert.ok(other.kubeconfigPath.startsWith(`${directory}/fairlead-`), other.kubeconfigPath);
+      await other.stop();
+      assert.deepEqual(await readdir(directory), []);
+    } finally {
+      if (set === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = set;
+      await rm(directory, { recursive: true });
+    }
   });
 
   test('several clusters run beside each other', async () => {

@@ -1,5 +1,5 @@
 // The public entry point of the package: clusters for tests, in the process of the test.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -71,7 +71,7 @@ const ranges = { next: process.pid };
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { name = 'test' } = options;
   await using stack = new AsyncDisposableStack();
-  const path = await mkdtemp(join(tmpdir(), 'fairlead-'));
+  const path = await makeDirectory();
   stack.defer(() => rm(path, { recursive: true, force: true }));
   const settings = readUpOptions(settingsOf({ ...options, name, path }));
   const manifests = await readTargets(settings.apply);
@@ -97,6 +97,26 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     stop: () => started.disposeAsync(),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+const memoryFileSystem = '/dev/shm';
+const leastFreeBytes = 16 * 2 ** 20;
+
+/**
+ * Makes the directory of a cluster: in memory where the system has a file system there, because syncing keys to a disk takes
+ * much of a start; otherwise, and where TMPDIR is set, in the directory for temporary files.
+ */
+async function makeDirectory(): Promise<string> {
+  const prefix = 'fairlead-';
+  if (process.env['TMPDIR'] === undefined) {
+    try {
+      const { bavail, bsize } = await statfs(memoryFileSystem);
+      if (bavail * bsize >= leastFreeBytes) return await mkdtemp(join(memoryFileSystem, prefix));
+    } catch {
+      // There is none, or it is not writable.
+    }
+  }
+  return mkdtemp(join(tmpdir(), prefix));
 }
 
 /** The options as flags of `up`. */
