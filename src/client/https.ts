@@ -1,13 +1,18 @@
 import { Deadline } from './deadline.ts';
 import { failover } from './failover.ts';
 import { LineStream } from './http-stream.ts';
-import { HttpPool } from './http-pool.ts';
+import type * as Pools from './http-pool.ts';
 import { connectTo } from './http-socket.ts';
 import { exchange } from './http-exchange.ts';
 import type { HttpRequest } from './http-connection.ts';
 import type { Credentials, ServerAccess } from './http-socket.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { headersOf, statusErrorOf, urlOf } from './transport.ts';
+
+let pools: Promise<typeof Pools> | undefined;
+
+/** Loads undici with the first request: components of `fairlead up` and clusters of tests send none, and start sooner. */
+const loadPools = (): Promise<typeof Pools> => (pools ??= import('./http-pool.ts'));
 
 export interface HttpsOptions {
   readonly userAgent?: string;
@@ -61,8 +66,8 @@ class HttpServer {
   readonly #writer: RequestWriter;
   readonly #connections: number;
   readonly #timeoutMs: number;
-  #pool: HttpPool | undefined;
-  #retired: HttpPool | undefined;
+  #pool: Pools.HttpPool | undefined;
+  #retired: Pools.HttpPool | undefined;
   #credentials: Credentials | undefined;
 
   constructor(access: ServerAccess, timeoutMs: number, { userAgent = 'fairlead', connections = 16 }: HttpsOptions) {
@@ -98,7 +103,7 @@ class HttpServer {
 
   async #requestAs(call: ApiRequest, deadline: Deadline, credentials: Credentials): Promise<ApiResponse> {
     const request = this.#writer.write(call, credentials.token);
-    const pool = this.#poolFor(credentials);
+    const pool = this.#poolFor(credentials, await loadPools());
     await pool.acquire(deadline);
     try {
       for (;;) {
@@ -122,7 +127,7 @@ class HttpServer {
     credentials: Credentials,
   ): Promise<{ readonly lines: LineStream } | { readonly rejected: ApiResponse }> {
     const request = this.#writer.write(call, credentials.token);
-    const pool = this.#poolFor(credentials);
+    const pool = this.#poolFor(credentials, await loadPools());
     for (;;) {
       deadline.throwIfEnded();
       const connection = pool.connection();
@@ -141,11 +146,11 @@ class HttpServer {
     }
   }
 
-  #poolFor(credentials: Credentials): HttpPool {
+  #poolFor(credentials: Credentials, { HttpPool }: typeof Pools): Pools.HttpPool {
     const { cert, key, ca } = credentials;
     const last = this.#credentials;
     if (this.#pool !== undefined && last?.cert === cert && last?.key === key && last?.ca === ca) return this.#pool;
-    let pool: HttpPool;
+    let pool: Pools.HttpPool;
     try {
       const connect = connectTo(this.#access, credentials, this.#timeoutMs);
       pool = new HttpPool(new URL(this.#access.server).origin, connect, this.#connections);
