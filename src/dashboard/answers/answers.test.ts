@@ -142,6 +142,25 @@ describe('answers of the dashboard', () => {
     assert.match(answers[1]?.why.join() ?? '', /Service "shop\/web" does not exist/);
   });
 
+  test('a lost cluster does not delay the answers of others', { timeout: 10_000 }, async () => {
+    const connect = (): Client => new Client(inProcess(() => Promise.reject(new Error('connect ECONNREFUSED'))));
+    const sources = [...set.sources.values(), sourceOf('north', connect)];
+    await using withLost = new ClusterSet(sources, setOf(sources));
+    await using shown = new Board({
+      clusters: sources.map(({ connect: open, ...source }) => ({ ...source, client: open() })),
+      log,
+    });
+    await until('the cluster is lost', () => shown.feed('north')?.lost !== undefined);
+    const name = 'web.shop.svc.cluster.local';
+    const asked = { text: name, type: 'A', cluster: '' };
+    const { answers } = await answersTo(asked, { board: shown, set: withLost, viewer: owner });
+    assert.deepEqual(
+      answers.map(({ cluster, rcode }) => `${cluster} ${rcode}`),
+      ['east NOERROR', 'west NXDOMAIN', 'north no answer'],
+    );
+    assert.deepEqual(answers[2]?.why, ['requests to cluster north fail: connect ECONNREFUSED']);
+  });
+
   test('an address is answered with its name and with everything that has it', async () => {
     const row = board.row('service/east/shop/web', owner.rightsIn);
     const [address = ''] = row?.kind === 'service' ? row.addresses : [];

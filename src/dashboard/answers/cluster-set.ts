@@ -26,10 +26,18 @@ export class ClusterSet implements AsyncDisposable {
     this.#set = new KeptOpen(async () => new FreshSnapshot(await takeSnapshot(set.members, set)));
   }
 
-  /** Answers a question as the DNS server of a cluster would. Rejects with an AnswerError if the cluster cannot be read. */
-  async query(cluster: string, questions: readonly Question[]): Promise<readonly ExplainedAnswer[]> {
+  /**
+   * Answers questions as the DNS server of a cluster would. Rejects with an AnswerError if the cluster cannot be read: at once
+   * if `lost` has the reason why its requests fail, unless it was read before.
+   */
+  async query(
+    cluster: string,
+    questions: readonly Question[],
+    lost: string | undefined,
+  ): Promise<readonly ExplainedAnswer[]> {
     const zones = this.#zones.get(cluster);
     if (zones === undefined) throw new AnswerError(404, `there is no cluster "${cluster}"`);
+    if (lost !== undefined && !zones.isOpen) throw new AnswerError(503, `requests to cluster ${cluster} fail: ${lost}`);
     return zones.use((inspection) => questions.map((question) => inspection.query(question)));
   }
 

@@ -16,9 +16,12 @@ function counted() {
 test('is opened once for concurrent uses, and closed when it is idle', async () => {
   const { counts, open } = counted();
   const kept = new KeptOpen(open, { idleMs: 1 });
+  assert.equal(kept.isOpen, false);
   assert.deepEqual(await Promise.all([kept.use(() => 1), kept.use(async () => 2)]), [1, 2]);
   assert.equal(counts.opened, 1);
+  assert.equal(kept.isOpen, true);
   await until('it is closed', () => counts.closed === 1);
+  assert.equal(kept.isOpen, false);
   await kept.use(() => undefined);
   assert.equal(counts.opened, 2);
   await kept[Symbol.asyncDispose]();

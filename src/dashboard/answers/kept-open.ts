@@ -5,12 +5,18 @@ export class KeptOpen<T extends AsyncDisposable> implements AsyncDisposable {
   readonly #open: () => Promise<T>;
   readonly #idleMs: number;
   #opening: Promise<T> | undefined;
+  #isOpen = false;
   #users = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(open: () => Promise<T>, { idleMs = 60_000 }: { readonly idleMs?: number } = {}) {
     this.#open = open;
     this.#idleMs = idleMs;
+  }
+
+  /** Whether it can be used without waiting. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** Runs `work`. Concurrent uses share one; the use after a failed one opens it again. */
@@ -23,6 +29,7 @@ export class KeptOpen<T extends AsyncDisposable> implements AsyncDisposable {
         if (this.#opening === opening) this.#opening = undefined;
         throw error;
       });
+      if (this.#opening === opening) this.#isOpen = true;
       return await work(value);
     } finally {
       this.#users--;
@@ -34,6 +41,7 @@ export class KeptOpen<T extends AsyncDisposable> implements AsyncDisposable {
     clearTimeout(this.#timer);
     const opening = this.#opening;
     this.#opening = undefined;
+    this.#isOpen = false;
     const value = await opening?.catch(() => undefined); // reported to those who used it
     await value?.[Symbol.asyncDispose]();
   }

@@ -43,7 +43,7 @@ export async function answersTo({ text, type, cluster }: Asked, { board, set, vi
       return failed(name, text, `you may not list Services in namespace ${namespace} of cluster ${name}`);
     }
     try {
-      const [answer] = await set.query(name, [question]);
+      const [answer] = await set.query(name, [question], feed.lost);
       if (answer === undefined) throw new Error('bug: a question without an answer');
       const hidden = sourcesOf(answer).some((source) => !isVisible(source, name, viewer));
       return hidden ? failed(name, text, 'it names objects that you may not read') : answerOf(name, answer);

@@ -69,7 +69,7 @@ const srvNames = (row: ServiceRow | ImportRow, source: ClusterSource): Details['
   );
 
 async function pathsOf(row: ServiceRow | ImportRow, options: DetailsOptions): Promise<readonly Path[]> {
-  const { feed, source, set, rightsIn } = options;
+  const { feed, source, rightsIn } = options;
   const key = `${row.namespace}/${row.name}`;
   const { services, ...objects } = feed.routedObjects(key);
   // Services of other namespaces that claim its addresses are named only to those who may read them.
@@ -81,18 +81,23 @@ async function pathsOf(row: ServiceRow | ImportRow, options: DetailsOptions): Pr
     : undefined;
   return Promise.all(
     namesOf(row, source).map(async (name) => {
-      const answers = await resolved(set, row, name).catch(messageOf);
+      const answers = await resolved(row, name, options).catch(messageOf);
       const path = connectionPath({ name, row, service: feed.service(key), answers, inspection });
       return path;
     }),
   );
 }
 
-function resolved(set: ClusterSet, row: ServiceRow | ImportRow, name: string): Promise<readonly ExplainedAnswer[]> {
+function resolved(
+  row: ServiceRow | ImportRow,
+  name: string,
+  { set, feed }: DetailsOptions,
+): Promise<readonly ExplainedAnswer[]> {
   const isAlias = row.kind === 'service' && row.type === 'ExternalName';
   const types = isAlias ? ['CNAME'] : row.addresses.some((address) => address.includes(':')) ? ['A', 'AAAA'] : ['A'];
   return set.query(
     row.cluster,
     types.map((type) => parseQuestion({ name, type })),
+    feed.lost,
   );
 }

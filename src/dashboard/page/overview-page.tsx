@@ -56,6 +56,8 @@ function ClusterCard({
 }) {
   const { ready, notReady, terminating } = cluster.endpoints;
   const total = ready + notReady + terminating;
+  // Nothing is known of a cluster that has not answered since the start.
+  const isKnown = cluster.version !== undefined || cluster.services > 0;
   const { errors, warnings } = levelsOf(attention.filter((item) => item.cluster === cluster.cluster));
   return (
     <article class={`card cluster is-${cluster.state}`}>
@@ -67,15 +69,16 @@ function ClusterCard({
         <span class="muted">{cluster.version ?? 'version unknown'}</span>
       </header>
       <dl class="numbers">
-        <Number value={cluster.services} noun="Services" />
-        <Number value={cluster.exports} noun="exported" />
-        <Number value={cluster.imports} noun="imported" />
-        <Number value={cluster.loadBalancers} noun="load balancers" />
+        <Number value={isKnown ? cluster.services : undefined} noun="Services" />
+        <Number value={isKnown ? cluster.exports : undefined} noun="exported" />
+        <Number value={isKnown ? cluster.imports : undefined} noun="imported" />
+        <Number value={isKnown ? cluster.loadBalancers : undefined} noun="load balancers" />
       </dl>
       <Meter ready={ready} notReady={notReady} terminating={terminating} />
       <footer class="muted">
         <span>
-          {total === 0 ? 'no endpoints' : `${ready.toLocaleString('en')} of ${countText(total, 'endpoint')} ready`}
+          {total > 0 && `${ready.toLocaleString('en')} of ${countText(total, 'endpoint')} ready`}
+          {total === 0 && (isKnown ? 'no endpoints' : 'not read yet')}
         </span>
         <span>{cluster.state === 'lost' ? 'does not answer' : answerText(cluster.answerMs)}</span>
         <span class="problems">
@@ -97,11 +100,11 @@ function Problems({ level, count }: { readonly level: 'error' | 'warning'; reado
 
 const answerText = (ms: number | undefined): string => (ms === undefined ? '' : `answers in ${ms} ms or less`);
 
-function Number({ value, noun }: { readonly value: number; readonly noun: string }) {
+function Number({ value, noun }: { readonly value: number | undefined; readonly noun: string }) {
   return (
     <div>
       <dt>{noun}</dt>
-      <dd>{value.toLocaleString('en')}</dd>
+      <dd>{value?.toLocaleString('en') ?? '–'}</dd>
     </div>
   );
 }

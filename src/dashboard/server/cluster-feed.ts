@@ -131,6 +131,11 @@ export class ClusterFeed implements AsyncDisposable {
     for (const key of new Set(imports.map(keyOf))) yield importId(name, key);
   }
 
+  /** Why requests to the cluster fail; undefined: it answers. */
+  get lost(): string | undefined {
+    return this.#probe.error;
+  }
+
   clusterRow(): ClusterRow {
     const { name, server } = this.cluster;
     const { error, version, answerMs } = this.#probe;
