@@ -81,6 +81,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     group: manage,
     load: async () => (await import('./store/command.ts')).command,
   },
+  envtest: {
+    summary: "run the tests of controller-runtime's envtest on Fairlead",
+    group: manage,
+    load: async () => (await import('./envtest/command.ts')).command,
+  },
   gates: {
     summary: 'list the feature gates and their values',
     group: manage,

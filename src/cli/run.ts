@@ -168,11 +168,11 @@ function checkFlags(
   throw new UsageError(`--${stray} is a flag of \`${owned}\`, not of \`fairlead ${path}\``);
 }
 
-/** Every word of a usage such as `NAME [TYPE]` is one argument. */
+/** Every word of a usage such as `NAME [TYPE]` is one argument; `[FLAG...]` is any number of them. */
 function checkArity(path: string, usage: string, args: readonly string[]): void {
   const forms = usage.split(' ').filter((form) => form !== '');
   const missing = forms.find((form, index) => !form.startsWith('[') && args[index] === undefined);
-  const surplus = args[forms.length];
+  const surplus = forms.some((form) => form.endsWith('...]')) ? undefined : args[forms.length];
   if (missing === undefined && surplus === undefined) return;
   const problem = missing === undefined ? `unexpected argument ${JSON.stringify(surplus)}` : `missing ${missing}`;
   throw new UsageError(`${problem}: expected \`${['fairlead', path, ...forms].join(' ')}\``);

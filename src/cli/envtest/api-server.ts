@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { fileErrorOf } from '../../api/error-message.ts';
+import { version } from '../program.ts';
+import { FatalError } from '../errors.ts';
+import type { Streams } from '../output.ts';
+import { longRunning } from '../process/long-running.ts';
+import { listenForStop } from '../process/signals.ts';
+import { apiServerOptions, parseKubeFlags } from './kube-flags.ts';
+
+// envtest looks for --insecure-port here: a kube-apiserver that has it gets other flags.
+const help = `kube-apiserver of envtest, run by Fairlead ${version}: an API server with its store in memory.
+
+Flags: those that envtest passes, such as --cert-dir, --client-ca-file, --secure-port and --service-cluster-ip-range. Others are ignored.
+`;
+
+/** Runs an API server with the flags of kube-apiserver until SIGTERM. */
+export async function runApiServer(args: readonly string[], { out }: Streams): Promise<number> {
+  const flags = parseKubeFlags(args);
+  if (flags.has('help') || flags.has('h')) {
+    out(help);
+    return 0;
+  }
+  const options = apiServerOptions(flags);
+  using stop = listenForStop(process, (code) => process.exit(code));
+  using running = await longRunning({ level: 'warn', format: 'text' });
+  const { log } = running;
+  if (options.ignored.length > 0) log.warn({ flags: options.ignored }, 'flags without a meaning here are ignored');
+  for (const warning of options.gates.warnings) log.warn(warning);
+  const { certDir, certFile = join(certDir, 'apiserver.crt'), keyFile = join(certDir, 'apiserver.key') } = options;
+  const [cert, key, ca, { startServer }, { openMemoryStore }, { effectiveQuota }] = await Promise.all([
+    readPem(certFile),
+    readPem(keyFile),
+    readPem(options.clientCaFile),
+    import('../../server/server.ts'),
+    import('../../store/memory/memory.ts'),
+    import('../../store/limits.ts'),
+  ]);
+  await using store = openMemoryStore({ quotaBytes: effectiveQuota(undefined, { stores: 1 }) });
+  const server = await startServer({
+    name: 'envtest',
+    version,
+    store,
+    listen: { host: options.host, port: options.port },
+    tls: { cert, key, ca },
+    gates: options.gates.gates,
+    serviceCidrs: options.serviceCidrs,
+    nodePorts: { from: 30_000, to: 32_767 },
+    loopbackEndpoints: [],
+    admissionPlugins: options.plugins,
+    tokens: [],
+    accountTokens: options.issuer === undefined ? {} : { issuer: options.issuer },
+    log,
+  });
+  if (!stop.requested.aborted) {
+    await new Promise<void>((resolve) => stop.requested.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  await server.close();
+  return 0;
+}
+
+async function readPem(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new FatalError(`cannot read ${path}: ${fileErrorOf(error)}`, { cause: error });
+  }
+}
