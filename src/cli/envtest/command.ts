@@ -51,12 +51,12 @@ async function rejectForeign(path: string): Promise<void> {
 }
 
 /** A program that a launcher starts, with the flags of the program that it replaces. */
-const replacement = (summary: string, load: () => Promise<Action['run']>): Action => ({
+const replacement = (summary: string, example: string, load: () => Promise<Action['run']>): Action => ({
   usage: '[FLAG...]',
   summary,
   description:
     'Called by the launcher in the directory of `fairlead envtest install`, with the flags of envtest behind --.',
-  examples: [],
+  examples: [example],
   flags: [],
   run: async (call) => (await load())(call),
 });
@@ -67,11 +67,11 @@ export const command: Command = {
   flags: [],
   actions: {
     install,
-    'kube-apiserver': replacement('run the API server of a test', async () => {
+    'kube-apiserver': replacement('run the API server of a test', 'bin/envtest/kube-apiserver --help', async () => {
       const { runApiServer } = await import('./api-server.ts');
       return ({ args, streams }) => runApiServer(args, streams);
     }),
-    etcd: replacement('answer the health checks of a test in place of etcd', async () => {
+    etcd: replacement('answer health checks in place of etcd', 'bin/envtest/etcd --help', async () => {
       const { runEtcd } = await import('./etcd.ts');
       return ({ args, streams }) => runEtcd(args, streams);
     }),
