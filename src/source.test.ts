@@ -21,7 +21,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  controllers: { endpoints: [], endpointslice: [], garbage: [], mirroring: [], scheduler: [], workloads: [] },
+  controllers: {
+    endpoints: [],
+    endpointslice: [],
+    garbage: [],
+    mirroring: [],
+    scheduler: [],
+    workloads: ['scheduler'],
+  },
   dashboard: {
     view: [],
     server: ['view'],

@@ -17,6 +17,7 @@ import type { Informer } from '../client/informer.ts';
 import type { Informers } from '../client/informers.ts';
 import { Selection } from './selection.ts';
 import { trimNode, trimPod, trimPodOfWorkload, trimToMetadata } from './trim.ts';
+import { namespaceIndex } from './workloads/dependents.ts';
 import { controllerIndex } from './workloads/owner.ts';
 
 /** The namespace of the Leases of nodes. */
@@ -25,10 +26,12 @@ export const nodeLeaseNamespace = 'kube-node-lease';
 /** A cache of any kind. */
 export type Cache = Pick<Informer<ApiObject>, 'run' | 'synced' | 'hasSynced'>;
 
+const noIndex = (): readonly string[] => [];
+
 /** The caches of all controllers, one per kind. */
 export class Caches {
   readonly services: Informer<Service>;
-  readonly pods: Informer<Pod, 'node' | 'controller'>;
+  readonly pods: Informer<Pod, 'node' | 'controller' | 'namespace'>;
   readonly nodes: Informer<Node>;
   readonly slices: Informer<EndpointSlice, 'service'>;
   readonly endpoints: Informer<Endpoints>;
@@ -46,7 +49,8 @@ export class Caches {
     this.services = informers.of(serviceKind);
     const indexes = {
       node: ({ spec }: Pod): readonly string[] => [spec.nodeName ?? ''],
-      controller: wholePods ? controllerIndex : (): readonly string[] => [],
+      controller: wholePods ? controllerIndex : noIndex,
+      namespace: wholePods ? namespaceIndex : noIndex,
     };
     this.pods = informers.of(podKind, { trim: wholePods ? trimPodOfWorkload : trimPod, indexes });
     this.nodes = informers.of(nodeKind, wholePods ? {} : { trim: trimNode });

@@ -175,5 +175,5 @@ test('metrics have the names of kube-controller-manager', async () => {
 
 test('rejects an unknown controller', async () => {
   await using server = await testServer();
-  assert.throws(() => clusterOf(server).start({ controllers: ['job-controller'] }), /there is no controller/);
+  assert.throws(() => clusterOf(server).start({ controllers: ['unknown-controller'] }), /there is no controller/);
 });

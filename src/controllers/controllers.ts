@@ -21,8 +21,15 @@ import type { ControllerName, ControllersOptions } from './options.ts';
 import { readsWholePods, selectedControllers, selectionErrors } from './options.ts';
 import { runScheduler } from './scheduler/controller.ts';
 import { WorkloadCaches } from './workloads/caches.ts';
+import { runCronJobs } from './workloads/cronjob/controller.ts';
+import { runDaemonSets } from './workloads/daemonset/controller.ts';
 import { runDeployments } from './workloads/deployment/controller.ts';
+import { runDisruption } from './workloads/disruption/controller.ts';
+import { runJobs } from './workloads/job/controller.ts';
+import { runPodGarbageCollector } from './workloads/podgc/controller.ts';
 import { runReplicaSets, runReplicationControllers } from './workloads/replicaset/controller.ts';
+import { runStatefulSets } from './workloads/statefulset/controller.ts';
+import { runTtlAfterFinished } from './workloads/ttl/controller.ts';
 
 export type { ControllersOptions } from './options.ts';
 
@@ -86,7 +93,8 @@ class Controllers {
   /** Starts the caches of the selected controllers. The garbage collector starts its own after discovery. */
   #startCaches(): void {
     const { caches, workloads } = this.#context;
-    const { deployments, replicaSets, replicationControllers, namespaces } = workloads;
+    const { deployments, replicaSets, replicationControllers, statefulSets, daemonSets } = workloads;
+    const { revisions, jobs, cronJobs, budgets, namespaces } = workloads;
     const { services, pods, nodes, slices, endpoints, nodeLeases } = caches;
     const read: Readonly<Record<ControllerName, readonly Cache[]>> = {
       'endpoints-controller': [services, pods, endpoints],
@@ -98,6 +106,13 @@ class Controllers {
       'deployment-controller': [deployments, replicaSets, pods],
       'replicaset-controller': [replicaSets, pods],
       'replicationcontroller-controller': [replicationControllers, replicaSets, pods],
+      'statefulset-controller': [statefulSets, revisions, pods],
+      'daemonset-controller': [daemonSets, revisions, pods, nodes],
+      'job-controller': [jobs, pods],
+      'cronjob-controller': [cronJobs, jobs],
+      'ttl-after-finished-controller': [jobs],
+      'pod-garbage-collector-controller': [pods, nodes],
+      'disruption-controller': [budgets, pods, deployments, replicaSets, statefulSets, replicationControllers],
       scheduler: [pods, nodes, namespaces],
     };
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
@@ -116,6 +131,13 @@ class Controllers {
       'deployment-controller': () => runDeployments(context, term),
       'replicaset-controller': () => runReplicaSets(context, term),
       'replicationcontroller-controller': () => runReplicationControllers(context, term),
+      'statefulset-controller': () => runStatefulSets(context, term),
+      'daemonset-controller': () => runDaemonSets(context, term),
+      'job-controller': () => runJobs(context, term),
+      'cronjob-controller': () => runCronJobs(context, term),
+      'ttl-after-finished-controller': () => runTtlAfterFinished(context, term),
+      'pod-garbage-collector-controller': () => runPodGarbageCollector(context, term),
+      'disruption-controller': () => runDisruption(context, term),
       scheduler: () => runScheduler(context, term),
     };
     await Promise.all(Array.from(this.#selected, (name) => runs[name]()));

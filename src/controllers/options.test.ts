@@ -12,7 +12,19 @@ const all = [
   'garbage-collector-controller',
 ];
 
-const workloads = ['deployment-controller', 'replicaset-controller', 'replicationcontroller-controller', 'scheduler'];
+const workloads = [
+  'deployment-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
+  'statefulset-controller',
+  'daemonset-controller',
+  'job-controller',
+  'cronjob-controller',
+  'ttl-after-finished-controller',
+  'pod-garbage-collector-controller',
+  'disruption-controller',
+  'scheduler',
+];
 
 const cases = [
   { name: 'all but those of workloads by default', given: ['*'], want: all },

@@ -7,6 +7,13 @@ const workloadNames = [
   'deployment-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
+  'statefulset-controller',
+  'daemonset-controller',
+  'job-controller',
+  'cronjob-controller',
+  'ttl-after-finished-controller',
+  'pod-garbage-collector-controller',
+  'disruption-controller',
   'scheduler',
 ] as const;
 
@@ -59,6 +66,8 @@ export interface ControllersOptions {
   readonly endpointUpdatesBatchPeriodMs?: number;
   /** Delay that batches changes of Endpoints to mirror; default 0. */
   readonly mirroringEndpointUpdatesBatchPeriodMs?: number;
+  /** How many Pods that have finished are kept; default 12500. */
+  readonly terminatedPodGcThreshold?: number;
   /** How long a node may not renew its Lease before it is not ready; default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
   /** The clock that measures how long nodes have not reported. */

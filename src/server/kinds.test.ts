@@ -97,14 +97,14 @@ suite('warnings of kinds', () => {
 
   test('a kind that nothing acts on warns on creation only', async () => {
     await using server = await testServer();
-    const url = inDefault('batch/v1', 'cronjobs');
-    const template = { spec: { containers: [container], restartPolicy: 'Never' } };
-    const body = { metadata: { name: 'a' }, spec: { schedule: '@daily', jobTemplate: { spec: { template } } } };
-    const { warnings } = await server.ask('POST', url, { body });
+    const url = inDefault('networking.k8s.io/v1', 'networkpolicies');
+    const { warnings } = await server.ask('POST', url, {
+      body: { metadata: { name: 'a' }, spec: { podSelector: {} } },
+    });
     assert.deepEqual(warnings, [
-      '299 - "Fairlead stores the CronJob and has no controller for it: no Jobs are created"',
+      '299 - "Fairlead stores the NetworkPolicy and has no controller for it: connections are not restricted"',
     ]);
-    const patch = { type: 'application/merge-patch+json', body: { spec: { suspend: true } } };
+    const patch = { type: 'application/merge-patch+json', body: { spec: { policyTypes: ['Ingress'] } } };
     assert.deepEqual((await server.ask('PATCH', `${url}/a`, patch)).warnings, []);
   });
 

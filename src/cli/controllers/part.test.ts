@@ -4,10 +4,21 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { gatesWith } from '../../api/gates.ts';
+import { daemonSetKind } from '../../api/kinds/apps/daemonset/kind.ts';
+import { deploymentKind } from '../../api/kinds/apps/deployment/kind.ts';
+import { statefulSetKind } from '../../api/kinds/apps/statefulset/kind.ts';
+import { cronJobKind } from '../../api/kinds/batch/cronjob/kind.ts';
+import { jobKind } from '../../api/kinds/batch/job/kind.ts';
 import { configMapKind } from '../../api/kinds/core/configmap/kind.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import { replicationControllerKind } from '../../api/kinds/core/replicationcontroller/kind.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
+import { podDisruptionBudgetKind } from '../../api/kinds/policy/poddisruptionbudget/kind.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/metadata.ts';
 import { Client } from '../../client/client.ts';
 import { inProcess } from '../../client/in-process.ts';
+import { readyNode, startAgent } from '../../controllers/testing/agent.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import type { TestServer } from '../../server/testing/server.ts';
 import { testServer } from '../../server/testing/server.ts';
@@ -58,6 +69,8 @@ test('the controllers do all their work with the rights of their roles', async (
   const name = { namespace, name: 'owned' };
   await until('what was owned goes', async () => (await client.find(configMapKind, name)) === undefined);
 
+  await runWorkloads(client);
+
   const text = await printMetrics(instance.registries());
   assert.match(text, /^rest_client_requests_total\{code="201",method="POST",/m);
   assert.doesNotMatch(text, /^rest_client_requests_total\{code="403"/m);
@@ -66,6 +79,54 @@ test('the controllers do all their work with the rights of their roles', async (
     [],
   );
 });
+
+/** Creates workloads of all kinds, and waits until they have Pods on a node. */
+async function runWorkloads(client: Client): Promise<void> {
+  await readyNode(client, 'n1');
+  await using agent = startAgent({
+    client,
+    fate: ({ spec }) => (spec.restartPolicy === 'Never' ? 'succeed' : 'ready'),
+  });
+  const labels = { app: 'web' };
+  const spec = { containers: [{ name: 'c', image: 'i:1' }] };
+  const selector = { matchLabels: labels };
+  const template = { metadata: { labels }, spec };
+  const task = { template: { spec: { ...spec, restartPolicy: 'Never' } }, ttlSecondsAfterFinished: 0 };
+  const create = async <T extends ApiObject>(kind: Kind<T>, fields: object): Promise<void> => {
+    const object = { metadata: { namespace: 'default', name: kind.singular }, ...fields };
+    await client.create(kind, object as unknown as T); // the server sets the other fields
+  };
+  const claims = [
+    { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } } },
+  ];
+  await create(deploymentKind, { spec: { selector, template } });
+  await create(statefulSetKind, { spec: { serviceName: 'db', selector, template, volumeClaimTemplates: claims } });
+  await create(daemonSetKind, { spec: { selector, template } });
+  await create(replicationControllerKind, { spec: { selector: labels, template } });
+  await create(podDisruptionBudgetKind, { spec: { selector, minAvailable: '50%' } });
+  await create(cronJobKind, { spec: { schedule: '* * * * *', jobTemplate: { spec: task } } });
+  await create(jobKind, { spec: task });
+  await until(
+    'the Job is gone',
+    async () => (await client.find(jobKind, { namespace: 'default', name: 'job' })) === undefined,
+  );
+  await until('four Pods run', async () => {
+    const { items } = await client.list(podKind, { namespace: 'default', labelSelector: 'app=web' });
+    return items.filter(({ status }) => status.phase === 'Running').length === 4;
+  });
+  const image = [{ name: 'c', image: 'i:2' }];
+  for (const kind of [deploymentKind, statefulSetKind, daemonSetKind] as readonly Kind[]) {
+    const body = { spec: { template: { spec: { containers: image } } } };
+    await client.patch(kind, { namespace: 'default', name: kind.singular }, { body });
+  }
+  await until('three have the new image', async () => {
+    const { items } = await client.list(podKind, { namespace: 'default', labelSelector: 'app=web' });
+    return (
+      items.filter((pod) => pod.spec.containers?.[0]?.image === 'i:2' && pod.status.phase === 'Running').length === 3
+    );
+  });
+  agent.refresh();
+}
 
 test('every metric is in the documentation', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/metrics.md'), 'utf8');

@@ -6,7 +6,7 @@ const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedu
 
 /** The first taint that keeps a Pod off a node. A node that does not report that it is ready counts as tainted. */
 export function untoleratedTaint(
-  { node, isReady }: NodeState,
+  { node, isReady }: Pick<NodeState, 'node' | 'isReady'>,
   tolerations: readonly Toleration[] = [],
 ): Taint | undefined {
   const taints = isReady ? (node?.spec.taints ?? []) : [...(node?.spec.taints ?? []), notReady];

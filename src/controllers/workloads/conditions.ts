@@ -12,6 +12,10 @@ interface Condition {
 export const conditionOf = <C extends Condition>(conditions: readonly C[] | undefined, type: string): C | undefined =>
   conditions?.find((each) => each.type === type);
 
+/** Whether the condition of a type is true. */
+export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
+  conditionOf(conditions, type)?.status === 'True';
+
 /**
  * The conditions with one set. An equal status and reason change nothing, and an equal status keeps the transition time: a
  * new time would be a write without a change.

@@ -6,7 +6,6 @@ import type { ApiObject } from '../../api/metadata.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Expectations } from '../../client/expectations.ts';
-import type { Key } from '../../client/key.ts';
 import { keyOf, nameOf } from '../../client/key.ts';
 import { isNamespaceEnding } from '../slice-writer.ts';
 
@@ -19,22 +18,40 @@ export interface WriteFailure {
   readonly error: unknown;
 }
 
+/** The messages of Events about the Pods of an owner. */
+export interface PodTexts {
+  created(owner: string, pod: string): string;
+  notCreated(owner: string, pod: string, why: string): string;
+  deleted(owner: string, pod: string): string;
+  notDeleted(owner: string, pod: string, why: string): string;
+}
+
+const usualTexts: PodTexts = {
+  created: (_owner, pod) => `Created pod: ${pod}`,
+  notCreated: (_owner, _pod, why) => `Error creating: ${why}`,
+  deleted: (_owner, pod) => `Deleted pod: ${pod}`,
+  notDeleted: (_owner, _pod, why) => `Error deleting: ${why}`,
+};
+
 /** The dependencies of a PodWriter. */
 export interface PodWriterOptions {
   readonly client: Client;
   readonly recorder: EventRecorder;
   /** Writes that the cache of Pods does not contain yet, by key of the owner. */
   readonly writes: Expectations;
+  readonly texts?: PodTexts | undefined;
 }
 
 /** Creates and deletes the Pods of owners, with Events about the owner. */
 export class PodWriter<T extends ApiObject> {
   readonly #kind: Kind<T>;
   readonly #options: PodWriterOptions;
+  readonly #texts: PodTexts;
 
   constructor(kind: Kind<T>, options: PodWriterOptions) {
     this.#kind = kind;
     this.#options = options;
+    this.#texts = options.texts ?? usualTexts;
   }
 
   /**
@@ -58,18 +75,16 @@ export class PodWriter<T extends ApiObject> {
   }
 
   async #create(owner: T, pod: Pod, signal: AbortSignal): Promise<void> {
-    const { client, recorder, writes } = this.#options;
+    const { client, writes } = this.#options;
+    const { name: ownerName = '' } = owner.metadata;
     try {
-      const created = await client.create(podKind, pod, { signal });
+      const created = await client.create(podKind, pod, { signal, metadataOnly: true });
       writes.wrote(keyOf(owner), created, pod);
-      this.#record(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+      this.#record(owner, 'Normal', 'SuccessfulCreate', this.#texts.created(ownerName, created.metadata.name ?? ''));
     } catch (error) {
       if (!signal.aborted && !isNamespaceEnding(error)) {
-        recorder.record(this.#kind, owner, {
-          type: 'Warning',
-          reason: 'FailedCreate',
-          message: `Error creating: ${messageOf(error)}`,
-        });
+        const text = this.#texts.notCreated(ownerName, pod.metadata.name ?? '', messageOf(error));
+        this.#record(owner, 'Warning', 'FailedCreate', text);
       }
       throw error;
     }
@@ -85,31 +100,21 @@ export class PodWriter<T extends ApiObject> {
   async #remove(owner: T, pod: Pod, signal: AbortSignal): Promise<void> {
     const { client, writes } = this.#options;
     const { uid = '' } = pod.metadata;
+    const { name: ownerName = '' } = owner.metadata;
+    const { name = '' } = pod.metadata;
     try {
       await client.delete(podKind, nameOf(pod), { preconditions: { uid }, signal });
       writes.removed(keyOf(owner), pod);
-      this.#record(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`);
+      this.#record(owner, 'Normal', 'SuccessfulDelete', this.#texts.deleted(ownerName, name));
     } catch (error) {
-      if (!signal.aborted) this.#record(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+      if (!signal.aborted) {
+        this.#record(owner, 'Warning', 'FailedDelete', this.#texts.notDeleted(ownerName, name, messageOf(error)));
+      }
       throw error;
     }
   }
 
   #record(owner: T, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#options.recorder.record(this.#kind, owner, { type, reason, message });
-  }
-}
-
-/** Runs the writes of an owner, and calls `retry` if foreign events arrived meanwhile. */
-export async function expecting<R>(
-  writes: Expectations,
-  key: Key,
-  { run, retry }: { readonly run: () => Promise<R>; readonly retry: () => void },
-): Promise<R> {
-  writes.begin(key);
-  try {
-    return await run();
-  } finally {
-    if (writes.end(key)) retry();
   }
 }

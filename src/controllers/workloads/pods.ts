@@ -1,7 +1,7 @@
 // What controllers of workloads read of Pods: whether they are active, ready or available, and which are deleted first.
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import { compareText } from '../../api/order.ts';
-import { conditionOf } from './conditions.ts';
+import { conditionOf, isTrue } from './conditions.ts';
 
 /** Whether a Pod runs or will run: it has neither finished nor is it being deleted. */
 export const isActive = (pod: Pod): boolean => !isFinished(pod) && !isTerminating(pod);
@@ -9,15 +9,15 @@ export const isActive = (pod: Pod): boolean => !isFinished(pod) && !isTerminatin
 /** Whether a Pod has finished and will not run again. */
 export const isFinished = ({ status: { phase } }: Pod): boolean => phase === 'Succeeded' || phase === 'Failed';
 
-const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
+export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
 /** Whether a Pod is being deleted and has not finished. */
 export const isStopping = (pod: Pod): boolean => isTerminating(pod) && !isFinished(pod);
 
-const isReady = ({ status }: Pod): boolean => conditionOf(status.conditions, 'Ready')?.status === 'True';
+export const isReady = ({ status }: Pod): boolean => isTrue(status.conditions, 'Ready');
 
 /** Milliseconds until a Pod is available, if it stays ready; 0: it is; Infinity: it is not ready. */
-function untilAvailableMs(pod: Pod, minReadySeconds: number, now: number): number {
+export function untilAvailableMs(pod: Pod, minReadySeconds: number, now: number): number {
   if (!isReady(pod)) return Infinity;
   if (minReadySeconds === 0) return 0;
   const since = Date.parse(String(conditionOf(pod.status.conditions, 'Ready')?.lastTransitionTime));

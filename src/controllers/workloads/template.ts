@@ -38,7 +38,7 @@ export function podFromTemplate(
 const safeCharacters = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** The text of a hash in names: without vowels, so that no words arise. */
-const safeText = (hash: number): string =>
+export const safeText = (hash: number): string =>
   Array.from(String(hash), (digit) => safeCharacters[digit.charCodeAt(0) % safeCharacters.length]).join('');
 
 /** The hash of a template, for the label `pod-template-hash`; `collisions` makes another hash of the same template. */
@@ -46,7 +46,7 @@ export const templateHash = (template: PodTemplateSpec, collisions = 0): string 
   safeText(fnv1a(canonicalJson(template) + (collisions === 0 ? '' : String(collisions))));
 
 /** JSON with sorted keys, so that the order of fields does not matter. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).toSorted(([left], [right]) => (left < right ? -1 : 1)))
@@ -61,5 +61,12 @@ const offset = 0x811c9dc5;
 function fnv1a(text: string): number {
   let hash = offset;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, prime);
+  return hash >>> 0;
+}
+
+/** FNV-1 of 32 bits, which names revisions. */
+export function fnv1(text: string): number {
+  let hash = offset;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash, prime) ^ byte;
   return hash >>> 0;
 }

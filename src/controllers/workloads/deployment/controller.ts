@@ -21,7 +21,7 @@ import { withCondition } from '../conditions.ts';
 import { onDependentChange } from '../dependents.ts';
 import { controllerOf, orphansOf, planClaim } from '../owner.ts';
 import { coalesceMs, pendingMs } from '../pace.ts';
-import { expecting } from '../pod-writer.ts';
+import { expecting } from '../pod-owner.ts';
 import { selectorOf } from '../selector.ts';
 import type { DeploymentPlan } from './plan.ts';
 import { planDeployment } from './plan.ts';

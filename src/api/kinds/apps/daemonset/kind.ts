@@ -74,7 +74,6 @@ export const daemonSetKind = defineKind<DaemonSet>({
   schema: daemonSet,
   hasStatus: true,
   generation: 'spec',
-  withoutController: 'no Pods are created',
   columns: [
     nameColumn,
     column('Desired', 'Nodes that should run a Pod.', ({ status }) => status.desiredNumberScheduled, integer),

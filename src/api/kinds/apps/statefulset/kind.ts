@@ -33,7 +33,6 @@ export const statefulSetKind = defineKind<StatefulSet>({
   subresources: [scaleSubresource],
   scaleSelector: workloadSelector,
   generation: 'spec',
-  withoutController: 'no Pods are created',
   columns: [nameColumn, readyColumn, ageColumn, ...containerColumns],
   applyDefaults: ({ spec, ...rest }) => ({
     ...rest,

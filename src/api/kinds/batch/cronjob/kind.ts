@@ -67,7 +67,6 @@ export const cronJobKind = defineKind<CronJob>({
   schema: cronJob,
   hasStatus: true,
   generation: 'spec',
-  withoutController: 'no Jobs are created',
   columns: [
     nameColumn,
     column('Schedule', 'When a Job is created.', ({ spec }) => spec.schedule),

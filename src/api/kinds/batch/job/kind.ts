@@ -31,7 +31,6 @@ export const jobKind = defineKind<Job>({
   generation: 'spec',
   deletion: { orphansByDefault: true },
   selectableFields: { 'status.successful': ({ status }) => String(status.succeeded ?? 0) },
-  withoutController: 'no Pods are created',
   columns: jobColumns,
   applyDefaults,
   prepareForCreate: (object) => ({ ...withGeneratedSelector(object), status: {} }),

@@ -77,7 +77,6 @@ export const podDisruptionBudgetKind = defineKind<PodDisruptionBudget>({
   hasStatus: true,
   generation: 'spec',
   unconditionalUpdate: false,
-  withoutController: 'evictions of its Pods are rejected until a controller writes its status',
   columns: [
     nameColumn,
     column('Min Available', 'Minimum number of available Pods.', (object) => orNone(object.spec.minAvailable)),

@@ -108,13 +108,22 @@ const nodeControllerRole = 'fairlead:node-controllers';
  */
 const workloadControllerRules: readonly PolicyRule[] = [
   on('', 'pods', `${read} create patch delete`),
-  on('', 'nodes namespaces replicationcontrollers', read),
+  on('', 'pods/status', 'patch'),
+  on('', 'nodes replicationcontrollers', read),
+  on('', 'persistentvolumeclaims', 'create'),
+  on('apps', 'deployments statefulsets daemonsets', read),
+  on('apps', 'replicasets controllerrevisions', `${readWrite} patch`),
+  on('batch', 'cronjobs', read),
+  on('batch', 'jobs', `${read} create delete`),
+  on('policy', 'poddisruptionbudgets', read),
   on('', 'replicationcontrollers/status', 'update'),
+  on('apps', 'deployments/status replicasets/status statefulsets/status daemonsets/status', 'update'),
+  on('batch', 'jobs/status cronjobs/status', 'update'),
+  on('policy', 'poddisruptionbudgets/status', 'update'),
+  // `blockOwnerDeletion` requires the permission to update the finalizers of the owner.
   on('', 'replicationcontrollers/finalizers', 'update'),
-  on('apps', 'deployments', read),
-  on('apps', 'replicasets', readWrite + ' patch'),
-  on('apps', 'deployments/status replicasets/status', 'update'),
-  on('apps', 'deployments/finalizers replicasets/finalizers', 'update'),
+  on('apps', 'deployments/finalizers replicasets/finalizers statefulsets/finalizers daemonsets/finalizers', 'update'),
+  on('batch', 'jobs/finalizers cronjobs/finalizers', 'update'),
   events,
 ];
 const workloadControllerRole = 'fairlead:workload-controllers';
