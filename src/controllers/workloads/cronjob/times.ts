@@ -82,10 +82,19 @@ const units: Readonly<Record<string, number>> = {
 
 /** A duration of Go, such as `1h30m`. */
 function durationMs(text: string): number {
-  let sum = 0;
-  for (const [, number = '0', unit = 's'] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
+  let [sum, number, unit] = [0, '', ''];
+  const finish = (): void => {
     sum += Number(number) * (units[unit] ?? 0);
+    [number, unit] = ['', ''];
+  };
+  for (const character of text) {
+    if (!/[\d.]/.test(character)) unit += character;
+    else {
+      if (unit !== '') finish();
+      number += character;
+    }
   }
+  finish();
   return sum;
 }
 
