@@ -161,6 +161,7 @@ const concernsKinds: readonly string[] = [
   'access/', // authenticates and authorizes with ServiceAccounts, Nodes, Pods, Secrets, roles and bindings
   'admission/', // plugins about Namespaces, Services and Ingresses, and the configuration of webhooks
   'allocate/', // cluster IPs and node ports of Services
+  'conversion/', // reads the address of a webhook in its CustomResourceDefinition
   'custom/', // serves what CustomResourceDefinitions define
   'bootstrap/', // creates the objects of a new cluster
   'lifecycle/', // controllers of Namespaces, Events and Pods

@@ -148,6 +148,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly quota?: QuotaEvaluator<T> | 'none';
   /** Objects are stored in another version. */
   readonly storage?: Conversion<T>;
+  /** version → kind, for all versions between which a webhook converts; `storage` then only has the kind that stores. */
+  readonly webhookVersions?: ReadonlyMap<string, Kind>;
   /**
    * Reads a stored object, which may be of another version and may not fit the schema any more: a custom resource, whose
    * schema changes at run time, or a CustomResourceDefinition of a kube-apiserver.

@@ -7,6 +7,7 @@ import type { ServiceAllocator } from './allocate/service-allocator.ts';
 import type { Authorizer } from './access/authorize.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Flusher } from './cache/flusher.ts';
+import type { Conversions } from './conversion/conversions.ts';
 import type { ActiveFlows } from './limits/active-flows.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import type { Policies } from './admission/policies/policies.ts';
@@ -35,6 +36,8 @@ export interface ServerContext {
   readonly policies: Policies;
   /** Admission webhooks. */
   readonly webhooks: Webhooks;
+  /** Conversion webhooks of custom resources. */
+  readonly conversions: Conversions;
   readonly write: WriteContext;
   readonly activeFlows: ActiveFlows;
   readonly flusher: Flusher;

@@ -5,6 +5,7 @@ import { parseFieldSelector } from '../api/selectors/fields.ts';
 import type { LabelSelector } from '../api/selectors/labels.ts';
 import { matchesLabels, parseLabelSelector } from '../api/selectors/labels.ts';
 import type { Item } from './cache/item.ts';
+import { objectInVersion } from './cache/item.ts';
 
 /** The objects of a resource that a request selects. */
 export interface Selection {
@@ -12,6 +13,8 @@ export interface Selection {
   readonly matches: ((item: Item) => boolean) | undefined;
   /** The only name that can match, if the selector requires one. */
   readonly name: string | undefined;
+  /** The kind to whose version a webhook must have converted the items, if `matches` reads their fields. */
+  readonly inVersion?: Kind;
 }
 
 /** Parses `labelSelector` and `fieldSelector`; throws a 400 for an invalid selector or an unknown field. */
@@ -21,7 +24,14 @@ export function parseSelection(kind: Kind, query: URLSearchParams): Selection {
   const readers = fields.map((field) => fieldMatcher(kind, field));
   const name = fields.find(({ path, equal, value }) => path === 'metadata.name' && equal && value !== '')?.value;
   if (labels.length === 0 && fields.length === 0) return { matches: undefined, name };
-  return { matches: (item) => selects(item, labels, readers), name };
+  if (kind.webhookVersions === undefined) return { matches: (item) => selects(item, labels, readers), name };
+  const readsObject = fields.some(({ path }) => !path.startsWith('metadata.'));
+  return {
+    // A webhook may convert labels too.
+    matches: (item) => selects(item.inVersion(kind) ?? item, labels, readers),
+    name,
+    ...(readsObject ? { inVersion: kind } : {}),
+  };
 }
 
 const selects = (item: Item, labels: LabelSelector, readers: readonly ((item: Item) => boolean)[]): boolean =>
@@ -38,8 +48,7 @@ function fieldAccessor(kind: Kind, path: string): (item: Item) => string {
     return (item) => item.object.metadata.namespace ?? '';
   const select = Object.hasOwn(kind.selectableFields, path) ? kind.selectableFields[path] : undefined;
   if (select === undefined) throw badRequest(unknownField(kind, path));
-  const { storage } = kind;
-  return storage === undefined ? (item) => select(item.object) : (item) => select(storage.fromStorage(item.object));
+  return (item) => select(objectInVersion(kind, item));
 }
 
 const unknownField = (kind: Kind, path: string): string =>

@@ -32,6 +32,7 @@ import { Flusher } from './cache/flusher.ts';
 import type { CacheTuning } from './cache/watch-cache.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import type { ServerContext } from './context.ts';
+import { Conversions } from './conversion/conversions.ts';
 import { Handler } from './handler.ts';
 import type { HealthCheck } from './nonresource/health.ts';
 import { customKindsOf, definitionsIn } from './custom/definitions.ts';
@@ -217,6 +218,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       unsubscribe?.();
       limits[Symbol.dispose]();
       context.webhooks[Symbol.dispose]();
+      context.conversions[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
       context.identity.accountTokens.keys[Symbol.dispose]();
@@ -356,6 +358,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
   const access = new Authorizer(watchCache);
+  const conversions = new Conversions({ watchCache, log, uid: randomUUID });
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
@@ -366,8 +369,9 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     identity: createIdentity({ ca: tls.ca, tokens, keys, issuer, watchCache, clock, uid: randomUUID }),
     plugins,
     quotas: new Quotas({ store, watchCache, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
-    policies: new Policies({ watchCache, resources, access }),
-    webhooks: new Webhooks({ watchCache, access, log, uid: randomUUID }),
+    policies: new Policies({ watchCache, resources, access, conversions }),
+    webhooks: new Webhooks({ watchCache, access, conversions, log, uid: randomUUID }),
+    conversions,
     write: {
       gates,
       loopbackEndpoints,

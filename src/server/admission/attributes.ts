@@ -2,15 +2,23 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf, groupVersionKind } from '../../api/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { getOrCompute } from '../../api/maps.ts';
 import type { User } from '../../api/user.ts';
 import { userInfoOf } from '../access/identity/users.ts';
+import { converted } from '../conversion/conversions.ts';
+import type { Conversions } from '../conversion/conversions.ts';
 import type { Representation } from '../verbs/representation.ts';
+
+/** object → kind → the object as a webhook converted it */
+export type ConvertedObjects = WeakMap<ApiObject, Map<Kind, ApiObject>>;
 
 /** A write that is ready to be committed, as webhooks and policies see it: the `attributes` of Kubernetes' admission. */
 export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
   /** In the version of the request. */
   readonly kind: Kind;
+  /** What a webhook made of the objects in other versions; filled by `prepareReview`. */
+  readonly versions?: ConvertedObjects;
   /** The other kinds that serve the same objects; a function, since most writes match no rule. */
   readonly equivalents: () => readonly Kind[];
   readonly subresource: string;
@@ -29,11 +37,23 @@ export interface AdmissionAttributes {
 /** The new object, or the existing one of a deletion. */
 export const reviewedObject = ({ object, old }: AdmissionAttributes): ApiObject => object ?? old ?? { metadata: {} };
 
-/** Converts an object to another kind through the stored one. */
-export function converted(object: ApiObject, from: Kind, to: Kind): ApiObject {
-  if (from === to) return object;
-  const stored = from.storage === undefined ? object : from.storage.toStorage(object);
-  return to.storage === undefined ? stored : to.storage.fromStorage(stored);
+/**
+ * Converts the objects of a write to another kind by a webhook, if that is needed to review them. Undefined if not, so that
+ * the caller need not await. Throws a 500 if the webhook fails.
+ */
+export function prepareReview(
+  { kind: requested, versions, representation, object, old }: AdmissionAttributes,
+  kind: Kind,
+  conversions: Pick<Conversions, 'convert'>,
+): Promise<unknown> | undefined {
+  if (kind === requested || kind.webhookVersions === undefined || representation !== undefined) return undefined;
+  return Promise.all(
+    [object, old].map(async (each) => {
+      if (each === undefined || versions === undefined || versions.get(each)?.has(kind) === true) return;
+      const known = getOrCompute(versions, each, () => new Map<Kind, ApiObject>());
+      known.set(kind, await conversions.convert(each, requested, kind));
+    }),
+  );
 }
 
 /** The name and the namespace of a write; a Namespace is its own namespace. */
@@ -66,13 +86,13 @@ const resourceOf = ({ group, version, plural }: Kind): object => ({ group, versi
 
 /** An object of the write as it is reviewed: in another kind, or what a subresource shows of it. */
 export function reviewed(
-  { kind: requested, representation }: AdmissionAttributes,
+  { kind: requested, representation, versions }: AdmissionAttributes,
   object: ApiObject | undefined,
   kind: Kind,
 ): ApiObject | undefined {
   if (object === undefined) return undefined;
   const shown = representation?.kind ?? kind;
-  const content = representation?.of(object) ?? converted(object, requested, kind);
+  const content = representation?.of(object) ?? versions?.get(object)?.get(kind) ?? converted(object, requested, kind);
   const typed: ApiObject = { ...content, kind: shown.kind, apiVersion: apiVersionOf(shown) };
   return typed;
 }

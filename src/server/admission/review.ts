@@ -11,7 +11,7 @@ import type { Resource } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';
 import { withMetadata } from '../verbs/write-request.ts';
 import type { AdmissionAttributes } from './attributes.ts';
-import { converted, reviewed } from './attributes.ts';
+import { reviewed } from './attributes.ts';
 import type { ApplyPatch, ReviewOutput } from './webhooks/webhooks.ts';
 
 /** The change that a write is about to commit. */
@@ -42,6 +42,7 @@ function attributesOf(
   return {
     ...change,
     kind,
+    ...(kind.webhookVersions === undefined ? {} : { versions: new WeakMap() }),
     equivalents: () => resources.equivalents(kind),
     subresource,
     representation,
@@ -102,7 +103,13 @@ export async function mutateByWebhooks(
   const apply: ApplyPatch = async (object, kind, patch) => {
     const document = asJson(reviewed(attributes, object, kind) ?? object);
     const patched = await source.work.runSteps(applyJsonPatch(document, patch));
-    return source.work.run(() => unreviewed(attributes, object, { kind, patched }));
+    const shown = attributes.representation?.kind ?? kind;
+    const made = await source.work.run(() => decoded(shown, patched));
+    const next =
+      attributes.representation?.into?.(object, made) ??
+      (await context.conversions.convert(made, kind, attributes.kind));
+    const type = { kind: attributes.kind.kind, apiVersion: apiVersionOf(attributes.kind) };
+    return source.work.run(() => withSystemFields({ ...next, ...type }, object));
   };
   const reviewedFirst = change.operation === 'CREATE' && given !== undefined ? withoutSystemFields(given) : given;
   const object = await webhooks.mutate({ ...attributes, object: reviewedFirst }, outputOf(source), { apply, between });
@@ -113,18 +120,6 @@ const outputOf = ({ warnings, annotate }: WriteSource): ReviewOutput => ({
   warnings,
   annotate: annotate ?? (() => undefined),
 });
-
-/** The object of the write with what a webhook made of the reviewed one: the opposite of `reviewed`. */
-function unreviewed(
-  { kind: requested, representation }: AdmissionAttributes,
-  object: ApiObject,
-  { kind, patched }: { readonly kind: Kind; readonly patched: unknown },
-): ApiObject {
-  const shown = representation?.kind ?? kind;
-  const made = decoded(shown, patched);
-  const next = representation?.into?.(object, made) ?? converted(made, kind, requested);
-  return withSystemFields({ ...next, kind: requested.kind, apiVersion: apiVersionOf(requested) }, object);
-}
 
 function decoded(kind: Kind, patched: unknown): ApiObject {
   if (!isJsonObject(patched)) throw internalError(`the patched ${kind.kind} is not an object`);

@@ -12,7 +12,7 @@ import { History } from './history.ts';
 import { Item } from './item.ts';
 import type { Layout } from './layout.ts';
 import { layoutOf, registryPrefix, serialise } from './layout.ts';
-import { storedForm } from './stored-form.ts';
+import { storedForm, storedVersion } from './stored-form.ts';
 import { Watchers } from './watchers.ts';
 
 /** The cache of one resource: its objects, its recent changes and its watchers. */
@@ -165,11 +165,15 @@ export class ResourceCache {
   item(entry: Entry): Item {
     try {
       if (entry.problem !== undefined) throw new Error(entry.problem);
-      const value = storedForm(this.kind, this.layout, entry.value);
-      return new Item(value === entry.value ? entry : { ...entry, value }, this.layout);
+      const kind = storedVersion(this.kind, entry.value);
+      const layout = kind === this.kind ? this.layout : layoutOf(kind);
+      const value = storedForm(kind, layout, entry.value);
+      if (value === entry.value && kind === this.kind) return new Item(entry, layout);
+      const isOutdated = this.kind.readStored !== undefined && !entry.value.startsWith(this.layout.head);
+      return new Item({ ...entry, value }, layout, { isOutdated, ...(kind === this.kind ? {} : { version: kind }) });
     } catch (error) {
       const problem = unreadable(entry.key, messageOf(error));
-      return new Item({ ...entry, value: this.#placeholder(entry.key) }, this.layout, problem);
+      return new Item({ ...entry, value: this.#placeholder(entry.key) }, this.layout, { problem });
     }
   }
 

@@ -7,7 +7,7 @@ import { decodeEnvelope, decodeProtobuf } from '../../api/schema/protobuf.ts';
 import { bytesOfValue } from '../../store/bytes.ts';
 import { isEncrypted, readsEncrypted } from '../encryption/transformer.ts';
 import type { Layout } from './layout.ts';
-import { serialise } from './layout.ts';
+import { layoutOf, serialise } from './layout.ts';
 
 /**
  * The value of an object as `serialise` returns it. Other programs, such as a kube-apiserver, write protobuf, or JSON in
@@ -24,6 +24,16 @@ export function storedForm(kind: Kind, layout: Layout, value: string): string {
 }
 
 const openingBrace = 0x7b;
+
+/** The kind of the version in which an object is stored; `kind` itself unless only a webhook converts its versions. */
+export function storedVersion(kind: Kind, value: string): Kind {
+  const { webhookVersions } = kind;
+  if (webhookVersions === undefined || isEncrypted(value) || value.startsWith(layoutOf(kind).head)) return kind;
+  const stored: unknown = JSON.parse(bytesOfValue(value).toString());
+  const apiVersion = isJsonObject(stored) ? String(stored['apiVersion']) : '';
+  // One that the definition no longer has cannot be read as any kind.
+  return webhookVersions.get(apiVersion.slice(apiVersion.indexOf('/') + 1)) ?? kind;
+}
 
 function fromProtobuf(kind: Kind, bytes: Uint8Array): ApiObject {
   const envelope = decodeEnvelope(bytes);

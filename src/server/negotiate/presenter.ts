@@ -6,6 +6,7 @@ import type { TypeMeta } from '../../api/schema/protobuf.ts';
 import { encodeEvent, encodeItem, encodeObject } from '../../api/schema/protobuf.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import type { Item } from '../cache/item.ts';
+import { itemInVersion } from '../cache/item.ts';
 import { partialObjectMetadata, statusSchema } from '../openapi/meta-schemas.ts';
 import { protobufType } from './accept.ts';
 
@@ -46,6 +47,8 @@ export interface Presenter<Encoded extends string | Buffer = string | Buffer> {
   readonly streamType: string;
   /** Identifies representations whose watch events all watches share; undefined if they cannot be shared. */
   readonly shared: string | undefined;
+  /** The kind to whose version a webhook must have converted the items, if any. */
+  readonly inVersion?: Kind | undefined;
   object(item: Item, revision?: number): Encoded;
   list(items: Iterable<Item>, meta: ListMeta): ListBody;
   /** An event of a watch, framed. */
@@ -58,6 +61,7 @@ export interface Presenter<Encoded extends string | Buffer = string | Buffer> {
 
 interface JsonForm {
   readonly shared: string | undefined;
+  readonly inVersion?: Kind | undefined;
   readonly object: (item: Item, revision?: number) => string;
   readonly list: (items: Iterable<Item>, meta: ListMeta) => ListBody;
   /** The object of a bookmark. */
@@ -65,10 +69,11 @@ interface JsonForm {
 }
 
 /** A presenter that writes each event of a watch as a line of JSON. */
-export const jsonPresenter = ({ shared, object, list, bookmark }: JsonForm): Presenter<string> => ({
+export const jsonPresenter = ({ shared, inVersion, object, list, bookmark }: JsonForm): Presenter<string> => ({
   contentType: 'application/json',
   streamType: 'application/json',
   shared,
+  inVersion,
   object,
   list,
   event: (type, item, revision) => eventLine(type, object(item, revision)),
@@ -107,6 +112,20 @@ export function convertedPresenter(kind: Kind, storage: NonNullable<Kind['storag
     bookmark: bookmarkOf(kind),
   });
 }
+
+/** Objects in a version to which a webhook converted them. */
+export const versionPresenter = (kind: Kind): Presenter<string> =>
+  jsonPresenter({
+    shared: apiVersionOf(kind),
+    inVersion: kind,
+    object: (item, revision) => itemInVersion(kind, item).json(revision),
+    list: (items, meta) => ({
+      ...listOf(kind, meta),
+      items,
+      write: (item) => itemInVersion(kind, item).listJson(),
+    }),
+    bookmark: bookmarkOf(kind),
+  });
 
 /** Objects as PartialObjectMetadata. */
 export function metadataPresenter(version: string): Presenter<string> {

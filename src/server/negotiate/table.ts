@@ -4,6 +4,7 @@ import type { Column, Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { decode } from '../../api/schema/decode.ts';
 import type { Item } from '../cache/item.ts';
+import { objectInVersion } from '../cache/item.ts';
 import type { Presenter } from './presenter.ts';
 import { jsonPresenter, metadataPresenter } from './presenter.ts';
 
@@ -52,7 +53,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     return `,"object":${includeObject === 'Object' ? whole.object(item, revision) : partial.object(item, revision)}`;
   };
   const row = (item: Item, revision: number): string => {
-    const object = viewed(kind, item);
+    const object = objectInVersion(kind, item);
     const now = clock();
     const cells = JSON.stringify(columns.map((column) => column.cell(object, now)));
     const conditions = kind.rowConditions(object);
@@ -66,6 +67,7 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
   };
   return jsonPresenter({
     shared: undefined,
+    inVersion: whole.inVersion,
     object: (item, revision = item.revision) =>
       table(revision === 0 ? '{}' : `{"resourceVersion":"${revision}"}`, row(item, revision)),
     list: (items, metadata) => ({
@@ -82,7 +84,3 @@ export function tablePresenter({ kind, version, includeObject, whole, clock }: T
     },
   });
 }
-
-/** The object in the served version, which the columns belong to. */
-const viewed = (kind: Kind, item: Item): ApiObject =>
-  kind.storage === undefined ? item.object : kind.storage.fromStorage(item.object);

@@ -3,8 +3,7 @@ import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf } from '../../api/kind.ts';
 import type { Scale } from '../../api/kinds/autoscaling/scale/kind.ts';
 import { scaleKind, scaleOf, scalePathsOf, withValueAt } from '../../api/kinds/autoscaling/scale/kind.ts';
-import type { ApiObject } from '../../api/metadata.ts';
-import { Item } from '../cache/item.ts';
+import { Item, objectInVersion } from '../cache/item.ts';
 import { layoutOf, serialise } from '../cache/layout.ts';
 import type { ServerContext } from '../context.ts';
 import { withManagedFields } from '../patch/managed.ts';
@@ -31,6 +30,7 @@ export async function scale(
   const presenter = presenterFor(context, scaleKind, info, call.request);
   const item =
     info.verb === 'get' ? await readItem(context, resource, info) : await write(context, resource, info, call);
+  await context.conversions.prepare(resource.kind, [item]);
   return objectReply(200, presenter, scaleItem(resource.kind, item));
 }
 
@@ -41,11 +41,9 @@ async function write(context: ServerContext, resource: Resource, info: ResourceR
 }
 
 /** The scale of a stored workload. */
-function scaleItem(kind: Kind, { object, entry }: Item): Item {
-  return new Item({ ...entry, value: serialise(layout, scaleOf(kind, servedView(kind, object))) }, layout);
+function scaleItem(kind: Kind, item: Item): Item {
+  return new Item({ ...item.entry, value: serialise(layout, scaleOf(kind, objectInVersion(kind, item))) }, layout);
 }
-
-const servedView = ({ storage }: Kind, object: ApiObject): ApiObject => storage?.fromStorage(object) ?? object;
 
 function scaleOfResource(context: ServerContext, resource: Resource): Representation {
   const { kind } = resource;

@@ -3,22 +3,39 @@ import { apiVersionOf } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import { QuotaExceededError, ValueTooLargeError } from '../../store/errors.ts';
 import type { Commit, Entry, Write } from '../../store/store.ts';
-import { Item } from '../cache/item.ts';
+import { Item, objectInVersion } from '../cache/item.ts';
 import { serialise } from '../cache/layout.ts';
 import type { ServerContext } from '../context.ts';
+import type { Work } from '../limits/time-slicer.ts';
+import { unsliced } from '../limits/time-slicer.ts';
 import { withManagedFields } from '../patch/managed.ts';
 import type { Resource } from '../resource.ts';
 
-/** The stored form of an object of the served version. */
-export const storedValue = ({ kind, cache }: Resource, object: ApiObject): string =>
-  serialise(cache.layout, kind.storage === undefined ? object : kind.storage.toStorage(object));
+/** The stored form of an object of the served version. Throws if a webhook fails to convert it. */
+export function storedValue(
+  { conversions }: ServerContext,
+  { kind, cache }: Resource,
+  object: ApiObject,
+  work: Work = unsliced,
+): Promise<string> | string {
+  const { storage } = kind;
+  if (storage === undefined) return work.run(() => serialise(cache.layout, object));
+  if (kind.webhookVersions === undefined) return work.run(() => serialise(cache.layout, storage.toStorage(object)));
+  return conversions.convert(object, kind, storage.kind).then((stored) => serialise(cache.layout, stored));
+}
 
-/** A stored object in the served version. Throws if it cannot be read. */
-export function servedObject({ kind }: Resource, item: Item): ApiObject {
+/** A stored object in the served version. Throws if it cannot be read, or if a webhook fails to convert it. */
+export async function servedObject(
+  { conversions }: ServerContext,
+  { kind }: Resource,
+  item: Item,
+  work: Work,
+): Promise<ApiObject> {
   if (item.problem !== undefined) throw item.problem;
-  return kind.storage === undefined
-    ? item.object
-    : { ...kind.storage.fromStorage(item.object), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+  await conversions.prepare(kind, [item]);
+  if (kind.storage === undefined) return objectInVersion(kind, item);
+  const type = { kind: kind.kind, apiVersion: apiVersionOf(kind) };
+  return work.run(() => ({ ...objectInVersion(kind, item), ...type }));
 }
 
 /** The item of a committed entry: that of the cache if it has this revision, else a new one. */
@@ -64,7 +81,7 @@ export async function commitObject(
   } catch (error) {
     const smaller = withFewerManagers(error, object, old);
     if (smaller !== undefined) {
-      const next = { object: smaller, value: storedValue(resource, smaller), old };
+      const next = { object: smaller, value: await storedValue(context, resource, smaller), old };
       return commitObject(context, resource, next, writesOf);
     }
     throw error instanceof ValueTooLargeError ? valueTooLarge(error) : error;

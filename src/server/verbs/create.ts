@@ -82,7 +82,7 @@ export async function createObject(
       admit(context, resource, request, { next: object, old: undefined });
       await validateWrite(context, resource, request, { operation: 'CREATE', object, old: undefined });
       rejectRevision(given);
-      const value = await work.run(() => storedValue(resource, object));
+      const value = await storedValue(context, resource, object, work);
       const outcome = await context.quotas.commit(
         { resource, namespace: request.namespace, next: object, old: undefined, dryRun: request.dryRun },
         async (charges) => {

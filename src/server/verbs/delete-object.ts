@@ -52,7 +52,7 @@ export async function deleteObject(
     const item = resource.cache.get(key);
     if (item === undefined) throw notFound(subjectOf(resource, target.name));
     const work = context.timeSlicer.open(item.entry.value.length);
-    const old = await work.run(() => servedObject(resource, item));
+    const old = await servedObject(context, resource, item, work);
     checkPreconditions(resource, old, options);
     restrictNode(context, resource.kind, { user: target.user, subresource: '', next: undefined, old });
     const admitted = validateWrite(context, resource, writerOf(target, options), {
@@ -162,7 +162,7 @@ async function commitDeletion(
   const { key, revision: expect } = item;
   const { object, isRemoved } = outcome;
   if (!isRemoved && equalJson(object, old)) return { item, isRemoved };
-  const value = object === old ? item.entry.value : storedValue(resource, object);
+  const value = object === old ? item.entry.value : await storedValue(context, resource, object);
   if (dryRun) return { item: dryRunItem(resource, key, value, expect), isRemoved };
   const commit = await context.store.commit([
     { key, value: isRemoved ? undefined : value, expect, isDeletion: true },

@@ -4,13 +4,14 @@ import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import type { ApiCall, ListReply, Reply } from '../reply.ts';
-import { jsonReply, objectReply, presentedHeaders } from '../reply.ts';
+import { jsonReply, presentedHeaders } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { parseSelection } from '../selection.ts';
 import { findUnreadable, deleteUnreadable } from './damaged.ts';
 import { deleteObject } from './delete-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
+import { itemReply } from './item-reply.ts';
 import { readPage } from './list.ts';
 import { parseListOptions } from './read-options.ts';
 
@@ -39,7 +40,7 @@ export async function remove(
   const deleted = await deleteObject(context, resource, { namespace, name, user: request.user, warnings }, options);
   const code = !deleted.isRemoved && options.orphanDependents === false ? 202 : 200;
   if (!deleted.isRemoved || resource.kind.deleteReturns === 'object') {
-    return objectReply(code, presenter, deleted.item);
+    return itemReply(context, code, presenter, deleted.item);
   }
   return jsonReply(code, `${JSON.stringify(successOf(resource, deleted.item.object.metadata))}\n`);
 }
@@ -59,7 +60,8 @@ export async function removeCollection(
   const deletion = await readDeleteOptions(context, request, info.query);
   const options = parseListOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
-  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request });
+  const { inVersion } = presenter;
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request, inVersion });
   const deleted: Item[] = [];
   const found = [...page.items];
   for (let at = 0; at < found.length; at += batch) {

@@ -4,13 +4,14 @@ import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiCall, ListReply, Reply } from '../reply.ts';
-import { methodNotAllowed, objectReply } from '../reply.ts';
+import { methodNotAllowed } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { bind } from '../subresources/binding.ts';
 import { evict } from '../subresources/eviction.ts';
 import { scale } from '../subresources/scale.ts';
 import { create } from './create.ts';
+import { itemReply } from './item-reply.ts';
 import { remove, removeCollection } from './delete.ts';
 import { list } from './list.ts';
 import { presenterFor } from './presenter-for.ts';
@@ -51,17 +52,17 @@ export async function dispatchVerb(
   const presenter = presenterFor(context, resource.kind, info, request);
   switch (info.verb) {
     case 'get':
-      return objectReply(200, presenter, await readItem(context, resource, info));
+      return itemReply(context, 200, presenter, await readItem(context, resource, info));
     case 'list':
       return list(context, resource, info, { request, presenter });
     case 'watch':
       return watch(context, resource, info, { request, presenter });
     case 'create':
-      return writtenReply(await create(context, resource, info, call), presenter);
+      return writtenReply(context, await create(context, resource, info, call), presenter);
     case 'update':
-      return writtenReply(await update(context, resource, info, call), presenter);
+      return writtenReply(context, await update(context, resource, info, call), presenter);
     case 'patch':
-      return writtenReply(await patch(context, resource, info, call), presenter);
+      return writtenReply(context, await patch(context, resource, info, call), presenter);
     case 'delete':
       return remove(context, resource, info, { ...call, presenter });
     case 'deletecollection':
@@ -80,8 +81,8 @@ function isConsistent({ watchCache }: ServerContext, { verb, query, subresource 
   return revision === '' ? (query.get('continue') ?? '') === '' : Number(revision) > watchCache.revision;
 }
 
-const writtenReply = ({ item, created }: Written, presenter: Presenter): Reply =>
-  objectReply(created ? 201 : 200, presenter, item);
+const writtenReply = (context: ServerContext, { item, created }: Written, presenter: Presenter): Promise<Reply> =>
+  itemReply(context, created ? 201 : 200, presenter, item);
 
 /** Whether a path exists for a kind and supports the verb. */
 export type PathSupport = 'not found' | 'not allowed' | 'supported';

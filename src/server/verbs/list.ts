@@ -1,4 +1,5 @@
 import { failure, StatusError } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
 import { CompactedError } from '../../store/errors.ts';
 import type { Item } from '../cache/item.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
@@ -34,6 +35,10 @@ interface PageSource {
   readonly onlyKey: string | undefined;
   /** Awaited between two slices of a selection. */
   readonly yieldTurn: () => Promise<void>;
+  /** Converts the items to the requested version, if a webhook does that. */
+  readonly prepare: (items: readonly Item[]) => Promise<void>;
+  /** Whether `prepare` does anything. */
+  readonly isConverted: boolean;
 }
 
 /** Characters of objects that a selection reads before other requests run. */
@@ -49,7 +54,8 @@ export async function list(
 ): Promise<ListReply> {
   const options = parseListOptions(info.query);
   const selection = parseSelection(resource.kind, info.query);
-  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request });
+  const { inVersion } = presenter;
+  const page = await readPage(context, resource, { namespace: info.namespace, options, selection, request, inVersion });
   return {
     status: 200,
     headers: presentedHeaders(presenter.contentType),
@@ -66,6 +72,8 @@ export async function readPage(
     readonly options: ReadOptions;
     readonly selection: Selection;
     readonly request: ApiRequest;
+    /** The kind to whose version a webhook must convert the items, if any. */
+    readonly inVersion: Kind | undefined;
   },
 ): Promise<Page> {
   const { options, selection } = query;
@@ -75,7 +83,17 @@ export async function readPage(
   const onlyKey = cache.singleKey(query.namespace, selection.name);
   const flow = flowOf(query.request);
   const yieldTurn = (): Promise<void> => context.flusher.turn(flow);
-  const base = { scope, from: scope, limit, selection, onlyKey, yieldTurn };
+  const inVersion = query.inVersion ?? selection.inVersion;
+  const base = {
+    scope,
+    from: scope,
+    limit,
+    selection,
+    onlyKey,
+    yieldTurn,
+    prepare: (items: readonly Item[]) => context.conversions.prepare(inVersion, items),
+    isConverted: inVersion !== undefined,
+  };
 
   if (options.continue !== '') {
     const token = decodeToken(options.continue);
@@ -116,16 +134,24 @@ async function fromCache({ cache }: Resource, source: PageSource): Promise<Page>
   // As in Kubernetes: a client would take an omitted object for deleted.
   cache.requireReadable(source.onlyKey ?? scope);
   if (selection.matches === undefined) {
-    if (limit === Infinity) return { items: cache.walk(scope, source.from), revision, next: undefined, remaining: 0 };
+    if (limit === Infinity && !source.isConverted)
+      return { items: cache.walk(scope, source.from), revision, next: undefined, remaining: 0 };
     const items = cache.range(scope, source.from, limit);
     const last = items.at(-1);
     const remaining = last === undefined ? 0 : cache.count(scope, `${last.key}\0`);
+    await source.prepare(items);
     return { items, revision, next: remaining > 0 ? nextKey(last) : undefined, remaining };
+  }
+  // Iterates over a snapshot, so changes between slices have no effect.
+  let found = candidates(cache, source);
+  if (source.isConverted) {
+    const all = [...found];
+    await source.prepare(all);
+    found = all;
   }
   const items: Item[] = [];
   let read = 0;
-  // `candidates` iterates over a snapshot, so changes between slices have no effect.
-  for (const item of candidates(cache, source)) {
+  for (const item of found) {
     read += item.entry.value.length;
     if (read > sliceLength) {
       await yieldTurn();
@@ -154,8 +180,9 @@ async function fromStore(context: ServerContext, { cache }: Resource, source: Pa
       from,
       limit: selection.matches === undefined ? Math.min(limit, chunkEntries) : chunkEntries,
     });
-    for (const [index, entry] of chunk.entries.entries()) {
-      const item = cache.item(entry);
+    const read = chunk.entries.map((entry) => cache.item(entry));
+    await source.prepare(read);
+    for (const [index, item] of read.entries()) {
       if (item.problem !== undefined) throw item.problem;
       if (selection.matches?.(item) === false) continue;
       items.push(item);

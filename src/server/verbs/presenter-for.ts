@@ -8,6 +8,7 @@ import {
   protobufMetadataPresenter,
   protobufPresenter,
   storedPresenter,
+  versionPresenter,
 } from '../negotiate/presenter.ts';
 import { parseIncludeObject, tablePresenter } from '../negotiate/table.ts';
 import type { ApiRequest } from '../reply.ts';
@@ -28,8 +29,13 @@ export function presenterFor(
   if (as === 'metadata' || as === 'metadataList')
     return encoding === 'protobuf' ? protobufMetadataPresenter(version) : metadataPresenter(version);
   if (encoding === 'protobuf') return protobufPresenter(kind);
-  const whole = kind.storage === undefined ? storedPresenter(kind) : convertedPresenter(kind, kind.storage);
+  const whole = wholePresenter(kind);
   if (as === 'object') return whole;
   const includeObject = parseIncludeObject(info.query.get('includeObject'));
   return tablePresenter({ kind, version, includeObject, whole, clock: context.clock });
+}
+
+function wholePresenter(kind: Kind): Presenter<string> {
+  if (kind.webhookVersions !== undefined) return versionPresenter(kind);
+  return kind.storage === undefined ? storedPresenter(kind) : convertedPresenter(kind, kind.storage);
 }

@@ -95,7 +95,7 @@ async function tryUpdate(
   { item, revision }: { readonly item: Item; readonly revision: Revision },
 ): Promise<Written | 'retry'> {
   const { work } = request;
-  const old = await work.run(() => servedObject(resource, item));
+  const old = await servedObject(context, resource, item, work);
   const revised = await revision.revise(old, work);
   await work.run(() => checkEscalation(context, resource, request, { next: revised, old }));
   checkRevision(resource, revised, old);
@@ -146,10 +146,11 @@ async function commitUpdate(
   },
 ): Promise<Written | 'retry'> {
   const { item, old, next, allocation, charges } = change;
-  // An object that is encrypted with an old key is written again, so that the key can be removed.
-  const isStale = !request.dryRun && context.isStale(item.entry);
+  // An object that is encrypted with an old key or stored in an old version is written again, so that the key or version
+  // can be removed.
+  const isStale = !request.dryRun && (item.isOutdated || context.isStale(item.entry));
   if (!isStale && (await request.work.run(() => equalJson(next, old)))) return { item, created: false };
-  const value = await request.work.run(() => storedValue(resource, next));
+  const value = await storedValue(context, resource, next, request.work);
   if (request.dryRun) return { item: dryRunItem(resource, item.key, value, item.revision), created: false };
   const isGone = next.metadata.deletionTimestamp !== undefined && isFinished(resource.kind, next);
   const { commit, value: written } = await commitObject(context, resource, { object: next, value, old }, (content) =>

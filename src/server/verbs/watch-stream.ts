@@ -3,7 +3,7 @@ import { setTimeout } from '../../machine/timers.ts';
 import type { Flushable, Flusher } from '../cache/flusher.ts';
 import type { CacheEvent } from '../cache/history.ts';
 import type { Item } from '../cache/item.ts';
-import type { Watcher, Watchers } from '../cache/watchers.ts';
+import type { Watcher } from '../cache/watchers.ts';
 import type { OutputAccount, BufferedOutput } from '../limits/unsent-bytes.ts';
 import type { WatchLimits } from '../limits/watch-limits.ts';
 import type { EventType, Presenter } from '../negotiate/presenter.ts';
@@ -15,7 +15,7 @@ export interface WatchStreamOptions {
   readonly sink: Sink;
   readonly scope: string;
   readonly exact: boolean;
-  readonly watchers: Watchers;
+  readonly watchers: { add(watcher: Watcher): void; remove(watcher: Watcher): void };
   readonly flusher: Flusher;
   /** The flow of the watch and the limits of all watches; default: no limits. */
   readonly flow?: string;

@@ -1,7 +1,9 @@
 import type { StatusError } from '../../api/errors.ts';
-import { failure } from '../../api/errors.ts';
+import { failure, internalError, isStatusError } from '../../api/errors.ts';
+import { messageOf } from '../../api/error-message.ts';
 import { isMaster } from '../access/authorize.ts';
 import { presentedHeaders } from '../reply.ts';
+import type { Item } from '../cache/item.ts';
 import type { ServerContext } from '../context.ts';
 import type { Presenter } from '../negotiate/presenter.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
@@ -13,6 +15,7 @@ import type { Selection } from '../selection.ts';
 import { parseSelection } from '../selection.ts';
 import type { ReadOptions } from './read-options.ts';
 import { parseWatchOptions, revisionTooLarge } from './read-options.ts';
+import { ConvertedWatch, itemsOf } from './converted-watch.ts';
 import { WatchStream } from './watch-stream.ts';
 
 /** Streams the changes of a resource until the client disconnects or the timeout is reached. */
@@ -51,35 +54,72 @@ interface Start {
  * Starts a watch: without a revision (or with 0) it sends the current objects as ADDED first, otherwise the changes after
  * that revision. State and subscription are taken in the same tick, so no change is missed.
  */
-function start({ watchCache, flusher, watches, random }: ServerContext, { cache }: Resource, request: Start): void {
-  const { options, selection, key, scope } = request;
+function start(context: ServerContext, { cache }: Resource, request: Start): void {
+  const { watchCache, flusher, watches, random, conversions } = context;
+  const { options, selection, key, scope, presenter } = request;
   const { revision = 0, sendInitialEvents } = options;
   const isResumed = revision > 0 && sendInitialEvents !== true;
+  const inVersion = presenter.inVersion ?? selection.inVersion;
+  const range = { scope: key ?? scope, exact: key !== undefined };
+  const fail = (error: unknown): void => stream.fail(isStatusError(error) ? error : internalError(messageOf(error)));
+  const converted =
+    inVersion &&
+    new ConvertedWatch({
+      ...range,
+      watchers: cache.watchers,
+      revision: () => watchCache.revision,
+      prepare: (items) => conversions.prepare(inVersion, items),
+      onError: fail,
+    });
+  /** Begins once a webhook has converted the items, if one does. Changes since the call are not missed. */
+  const afterConversion = (items: () => Iterable<Item>, begin: () => void): void => {
+    if (converted === undefined) {
+      begin();
+      return;
+    }
+    converted.open();
+    conversions.prepare(inVersion, items()).then(begin, fail);
+  };
   const stream = new WatchStream({
-    presenter: request.presenter,
+    presenter,
     sink: request.sink,
-    scope: key ?? scope,
-    exact: key !== undefined,
-    watchers: cache.watchers,
+    ...range,
+    watchers: converted ?? cache.watchers,
     flusher,
     flow: request.flow,
     limits: watches,
     matches: selection.matches,
     bookmarks: options.bookmarks,
-    revision: () => watchCache.revision,
+    revision: () => converted?.revision ?? watchCache.revision,
     seenRevision: isResumed ? revision : 0,
     timeoutMs: timeoutMs(options, random()),
   });
   if (isResumed) {
     const events = cache.since(revision);
     if (events === undefined) stream.fail(expired(revision, cache.floor));
-    else stream.resume(events);
-  } else if (sendInitialEvents === false) stream.resume([]);
+    else
+      afterConversion(
+        () => itemsOf(events.filter(({ key: each }) => each.startsWith(range.scope))),
+        () => stream.resume(events),
+      );
+  } else if (sendInitialEvents === false)
+    afterConversion(
+      () => [],
+      () => stream.resume([]),
+    );
   else {
     // Never rejects; nothing is sent before it resolves, and a closed stream stays closed.
     void watchCache.waitForRevision(revision).then((isReached) => {
-      if (!isReached) stream.fail(revisionTooLarge(revision, watchCache.revision));
-      else stream.begin(key === undefined ? cache.walk(scope) : [cache.get(key) ?? []].flat());
+      if (!isReached) {
+        stream.fail(revisionTooLarge(revision, watchCache.revision));
+        return;
+      }
+      const found = key === undefined ? cache.walk(scope) : [cache.get(key) ?? []].flat();
+      const items = converted === undefined ? found : [...found]; // read twice
+      afterConversion(
+        () => items,
+        () => stream.begin(items),
+      );
     });
   }
 }

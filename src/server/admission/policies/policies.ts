@@ -25,7 +25,8 @@ import type { Authorizer } from '../../access/authorize.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { ServedResources } from '../../served-resources.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
-import { targetOf } from '../attributes.ts';
+import type { Conversions } from '../../conversion/conversions.ts';
+import { prepareReview, targetOf } from '../attributes.ts';
 import { variablesOf } from '../expressions.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions } from '../match-conditions.ts';
@@ -41,6 +42,8 @@ export interface PoliciesOptions {
   readonly watchCache: WatchCache;
   readonly resources: ServedResources;
   readonly access: Authorizer;
+  /** Converts objects to the versions of the rules. */
+  readonly conversions: Pick<Conversions, 'convert'>;
 }
 
 interface Policy {
@@ -90,6 +93,7 @@ export class Policies {
     for (const policy of this.#policies.all) {
       const kind = this.#matchedKind(policy.spec.matchConstraints, attributes);
       if (kind === undefined) continue;
+      await prepareReview(attributes, kind, this.#options.conversions);
       const annotations = new Map<string, Set<string>>();
       for (const binding of this.#bindings.all) {
         if (binding.spec?.policyName !== policy.name || !this.#isBound(binding, attributes)) continue;

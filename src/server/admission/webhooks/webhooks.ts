@@ -14,9 +14,10 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import { equalJson } from '../../../api/schema/equal-json.ts';
 import type { Authorizer } from '../../access/authorize.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
+import type { Conversions } from '../../conversion/conversions.ts';
 import { Caller } from '../../webhooks/caller.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
-import { targetOf } from '../attributes.ts';
+import { prepareReview, targetOf } from '../attributes.ts';
 import { EvaluationError, variablesOf } from '../expressions.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions, conditionsMatch } from '../match-conditions.ts';
@@ -30,6 +31,8 @@ import type { Verdict } from './review.ts';
 
 export interface WebhooksOptions {
   readonly watchCache: WatchCache;
+  /** Converts objects to the versions that webhooks accept. */
+  readonly conversions: Pick<Conversions, 'convert'>;
   readonly access: Authorizer;
   readonly log: Logger;
   readonly uid: () => string;
@@ -112,10 +115,11 @@ export class Webhooks implements Disposable {
   /** Calls all validating webhooks that apply, concurrently. Throws the error for the client if one denies the write. */
   async validate(attributes: AdmissionAttributes, output: ReviewOutput): Promise<void> {
     if (isExempt(attributes)) return;
-    const matches = this.#validating.all.flat().flatMap((each) => {
-      const kind = this.#matchedKind(each, attributes, 'validating');
-      return kind === undefined ? [] : [{ ...each, kind }];
-    });
+    const matches: MatchedWebhook[] = [];
+    for (const each of this.#validating.all.flat()) {
+      const kind = await this.#matchedKind(each, attributes, 'validating');
+      if (kind !== undefined) matches.push({ ...each, kind });
+    }
     const outcomes = await Promise.all(
       matches.map(async (each) => ({ ...(await this.#review(each, attributes, 'validating', output)), each })),
     );
@@ -145,7 +149,7 @@ export class Webhooks implements Disposable {
     };
     const call = async (each: ConfiguredWebhook, round: number, index: number): Promise<void> => {
       const current = { ...attributes, object };
-      const kind = this.#matchedKind(each, current, 'admit');
+      const kind = await this.#matchedKind(each, current, 'admit');
       if (kind === undefined) return;
       const { verdict, error } = await this.#review(
         { ...each, kind },
@@ -181,13 +185,15 @@ export class Webhooks implements Disposable {
   }
 
   /** The kind in which the webhook reviews the write; undefined if it does not apply. Throws a 403 if its conditions fail. */
-  #matchedKind(
+  async #matchedKind(
     { webhook, conditions }: ConfiguredWebhook,
     attributes: AdmissionAttributes,
     type: WebhookType,
-  ): Kind | undefined {
+  ): Promise<Kind | undefined> {
     const kind = matchedKind(webhook, attributes, (namespace) => this.#labelsOf(namespace));
-    if (kind === undefined || conditions.length === 0) return kind;
+    if (kind === undefined) return undefined;
+    await prepareReview(attributes, kind, this.#options.conversions);
+    if (conditions.length === 0) return kind;
     const variables = variablesOf(attributes, kind, { access: this.#options.access });
     const matches = conditionsMatch(conditions, variables, webhook.failurePolicy);
     if (matches instanceof EvaluationError) {

@@ -1,7 +1,7 @@
 // Makes kinds of a CustomResourceDefinition: one for each served version.
 
 import { age, column, customAgeColumn, nameColumn } from '../../../columns.ts';
-import type { Column, FieldValue, Kind } from '../../../kind.ts';
+import type { Column, Conversion, FieldValue, Kind } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import type { ApiObject } from '../../../metadata.ts';
 import type { StructSchema } from '../../../schema/schema.ts';
@@ -47,6 +47,7 @@ function kindOf(crd: CustomResourceDefinition, version: CrdVersion, storage: Kin
   const name = `${group.split('.').reverse().join('.')}.${version.name}.${kind}`;
   const schema = customObjectSchema(name, declared);
   const { status, scale } = version.subresources ?? {};
+  const isWebhook = crd.spec.conversion?.strategy === 'Webhook';
   const validation = instanceValidation(declared, scale);
   const applyDefaults = (object: ApiObject): ApiObject => withDefaults(object, declared) as ApiObject; // keeps the metadata
   return defineKind({
@@ -73,15 +74,11 @@ function kindOf(crd: CustomResourceDefinition, version: CrdVersion, storage: Kin
     ...(version.deprecated === true
       ? { deprecation: version.deprecationWarning ?? `${group}/${version.name} ${kind} is deprecated` }
       : {}),
-    ...(storage === undefined
+    ...(isWebhook ? { webhookVersions: known } : {}),
+    ...(storage === undefined || isWebhook
       ? { readStored: (value) => readStored(value, known, schema, applyDefaults) }
-      : {
-          storage: {
-            kind: storage,
-            toStorage: (object: ApiObject) => converted(object, storage.schema),
-            fromStorage: (object: ApiObject) => converted(object, schema),
-          },
-        }),
+      : {}),
+    ...(storage === undefined ? {} : { storage: isWebhook ? byWebhook(storage) : byName(storage, schema) }),
     applyDefaults,
     prepareForCreate: status === undefined ? (object) => object : withoutStatus,
     warnings: ({ metadata }, old) => finalizerWarnings(metadata.finalizers, old?.metadata.finalizers),
@@ -92,6 +89,20 @@ function kindOf(crd: CustomResourceDefinition, version: CrdVersion, storage: Kin
 function withoutStatus(object: ApiObject): ApiObject {
   const { status: _, ...rest } = object as ApiObject & { readonly status?: unknown };
   return rest;
+}
+
+/** The strategy None: only the version changes, and fields that the other version lacks are dropped. */
+const byName = (storage: Kind, schema: StructSchema): Conversion => ({
+  kind: storage,
+  toStorage: (object) => converted(object, storage.schema),
+  fromStorage: (object) => converted(object, schema),
+});
+
+function byWebhook(storage: Kind): Conversion {
+  const fail = (): never => {
+    throw new Error(`bug: objects of ${storage.kind} are converted by a webhook`);
+  };
+  return { kind: storage, toStorage: fail, fromStorage: fail };
 }
 
 /** The object with the fields that another version of it has. */
