@@ -12,7 +12,7 @@ const preconditions = struct(`${meta}.Preconditions`, 'Conditions that an object
 /** The body of a DELETE, in any group and version. */
 export const deleteOptions = struct(`${meta}.DeleteOptions`, 'Options of a deletion.', {
   kind: optional(0, string, 'The kind of the object: DeleteOptions.'),
-  apiVersion: optional(0, string, 'The group and version that define this kind.'),
+  apiVersion: optional(0, string, 'APIVersion defines the group and version of this kind.'),
   gracePeriodSeconds: pointer(1, int64, 'How many seconds the object may take to terminate; 0 deletes at once.'),
   preconditions: pointer(
     2,

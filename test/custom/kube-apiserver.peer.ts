@@ -117,12 +117,14 @@ describe('custom resources', { skip }, () => {
         .toSorted()
         .flatMap((file) => readFileSync(file, 'utf8').split(/^---\s*$/m))
         .flatMap((text) => {
-          const { value } = parseYaml(text);
+          const value = documentIn(text);
           return isJsonObject(value)
             ? [value as { kind?: string; apiVersion?: string; metadata?: { name?: string; namespace?: string } }]
             : [];
         });
-      const definitions = documents.filter(({ kind }) => kind === 'CustomResourceDefinition');
+      const definitions = documents.filter(
+        ({ kind, apiVersion }) => kind === 'CustomResourceDefinition' && apiVersion === 'apiextensions.k8s.io/v1',
+      );
       const seen = new Set<string>();
       for (const definition of definitions) {
         const name = definition.metadata?.name ?? '';
@@ -143,6 +145,18 @@ describe('custom resources', { skip }, () => {
           );
         }
       }
+      const compare = async (path: string, given: object): Promise<number> => {
+        const [want, got] = await Promise.all(
+          [theirs, ours].map((ask) => ask('POST', `${path}?dryRun=All`, given) as Promise<Answer>),
+        );
+        assert.ok(want && got);
+        assert.deepEqual(errorsOf(got), errorsOf(want));
+        if (want.status < 300) assert.deepEqual(got.body.spec, want.body.spec);
+        return want.status;
+      };
+      const valid: { readonly path: string; readonly given: Readonly<Record<string, unknown>> }[] = [];
+      const counts = new Map<number, number>();
+      const count = (status: number): unknown => counts.set(status, (counts.get(status) ?? 0) + 1);
       for (const [index, object] of documents.entries()) {
         const path = plurals.get(`${object.apiVersion} ${object.kind}`);
         if (path === undefined) continue;
@@ -150,14 +164,106 @@ describe('custom resources', { skip }, () => {
         const given = { ...object, metadata };
         await context.test(`${object.kind} ${index} ${object.metadata?.name ?? ''}`, async () => {
           await until('kube-apiserver serves it', async () => (await theirs('GET', path)).status === 200);
-          const [want, got] = [
-            await theirs('POST', `${path}?dryRun=All`, given),
-            await ours('POST', `${path}?dryRun=All`, given),
-          ];
-          assert.deepEqual(errorsOf(got), errorsOf(want));
-          if (want.status < 300) assert.deepEqual(got.body.spec, want.body.spec);
+          const status = await compare(path, given);
+          count(status);
+          if (status === 201) valid.push({ path, given });
         });
       }
+      // Each change of each field once for each resource.
+      const tried = new Set<string>();
+      for (const [path, samples] of Map.groupBy(valid, (sample) => sample.path)) {
+        const changes = samples
+          .flatMap(({ given }) => [...changesOf(given)])
+          .filter(({ name }) => {
+            const isNew = !tried.has(`${path} ${name}`);
+            tried.add(`${path} ${name}`);
+            return isNew;
+          });
+        await context.test(`${changes.length} changes of ${path}`, async () => {
+          const differences: string[] = [];
+          for (const { name, object } of changes) {
+            try {
+              count(await compare(path, object));
+            } catch (error) {
+              if (!(error instanceof assert.AssertionError)) throw error;
+              differences.push(`${name}: ${differenceOf(error.actual, error.expected)}`);
+            }
+          }
+          assert.deepEqual(differences, []);
+        });
+      }
+      context.diagnostic(`answers of kube-apiserver: ${JSON.stringify([...counts])}`);
     },
   );
 });
+
+/** The errors that only one server reports. */
+function differenceOf(ours: unknown, theirs: unknown): string {
+  const linesIn = (answer: unknown): readonly string[] =>
+    isJsonObject(answer) && Array.isArray(answer['lines']) ? answer['lines'] : [JSON.stringify(answer)];
+  const [got, want] = [linesIn(ours), linesIn(theirs)];
+  const only = (lines: readonly string[], others: readonly string[]): readonly string[] =>
+    lines.filter((line) => !others.includes(line));
+  return JSON.stringify({ ours: only(got, want), theirs: only(want, got) });
+}
+
+/** A YAML document; undefined for templates and other files that are not YAML. */
+function documentIn(text: string): unknown {
+  try {
+    return parseYaml(text).value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The values that replace one of each type. */
+const replacements: Readonly<Record<string, readonly unknown[]>> = {
+  string: ['', 'Not valid!', 'x'.repeat(300), 7],
+  number: [-1, 70_000, 1.5, 'seven'],
+  boolean: ['yes'],
+  object: [{}, 'text'],
+  array: [[], 'text'],
+};
+
+/** The object with one field under `spec` removed or replaced, for all fields. */
+function* changesOf(
+  object: Readonly<Record<string, unknown>>,
+): Generator<{ readonly name: string; readonly object: object }> {
+  for (const [at, value] of fieldsIn(object['spec'], ['spec'])) {
+    const type = Array.isArray(value) ? 'array' : typeof value;
+    const path = at.map((part) => (/^\d+$/.test(part) ? '*' : part)).join('.');
+    yield { name: `${path} removed`, object: changed(object, at, undefined) };
+    for (const replacement of replacements[type] ?? []) {
+      const what = JSON.stringify(replacement).slice(0, 20);
+      yield { name: `${path} ${type} ${what}`, object: changed(object, at, replacement) };
+    }
+    if (Array.isArray(value) && value.length > 0) {
+      yield { name: `${path} repeated`, object: changed(object, at, [...value, value[0]]) };
+      yield {
+        name: `${path} 100 times`,
+        object: changed(
+          object,
+          at,
+          Array.from({ length: 100 }, () => value[0]),
+        ),
+      };
+    }
+  }
+}
+
+function* fieldsIn(value: unknown, at: readonly string[]): Generator<readonly [readonly string[], unknown]> {
+  yield [at, value];
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) yield* fieldsIn(child, [...at, key]);
+}
+
+/** A copy of `value` with another value at a path; undefined removes it. */
+function changed(value: unknown, [first, ...rest]: readonly string[], replacement: unknown): object {
+  const copy: Record<string, unknown> = (Array.isArray(value) ? [...value] : { ...(value as object) }) as never;
+  if (first === undefined) return copy;
+  if (rest.length > 0) copy[first] = changed(copy[first], rest, replacement);
+  else if (replacement !== undefined) copy[first] = replacement;
+  else if (Array.isArray(copy)) copy.splice(Number(first), 1);
+  else delete copy[first];
+  return copy;
+}

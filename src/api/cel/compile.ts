@@ -372,16 +372,17 @@ function compileLogic({ name, args }: Call, env: Environment): Node | undefined 
   return { type: bool, cost: first.cost + second.cost, run: (scope) => either(scope, first, second, decisive) };
 }
 
-/** An operand that decides the result hides an error of the other. */
+/** An operand that decides the result hides an error of the other; of two errors, the first counts. */
 function either(scope: Scope, first: Node, second: Node, decisive: boolean): Value {
   let problem: CelError | undefined;
-  try {
-    if (truth(first.run(scope)) === decisive) return decisive;
-  } catch (error) {
-    if (!(error instanceof CelError)) throw error;
-    problem = error;
+  for (const operand of [first, second]) {
+    try {
+      if (truth(operand.run(scope)) === decisive) return decisive;
+    } catch (error) {
+      if (!(error instanceof CelError)) throw error;
+      problem ??= error;
+    }
   }
-  if (truth(second.run(scope)) === decisive) return decisive;
   if (problem !== undefined) throw problem;
   return !decisive;
 }

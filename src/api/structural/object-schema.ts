@@ -18,6 +18,20 @@ const opaque = (schema: JsonSchema): OpaqueSchema => ({
 
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
+/** Removes all but the type from an OpenAPI definition. */
+const typeOnly = {
+  description: undefined,
+  properties: undefined,
+  required: undefined,
+  'x-kubernetes-preserve-unknown-fields': undefined,
+};
+
+/** The schema of custom resources without a schema, which keep all fields. */
+export const openObjectSchema = (name: string): StructSchema => ({
+  ...objectSchema(name, '', {}, { open: true }),
+  published: () => typeOnly,
+});
+
 /** The schema of custom resources, whose parts have a structural schema. `name` is that of the OpenAPI definition. */
 export function customObjectSchema(name: string, schema: JsonSchema): StructSchema {
   const required = new Set(schema.required ?? []);
@@ -32,5 +46,6 @@ export function customObjectSchema(name: string, schema: JsonSchema): StructSche
   const { properties: _, required: __, description = '', type: ___, ...rules } = schema;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const object = objectSchema(name, description, fields, { open: isOpen });
-  return { ...object, published: (dialect) => (dialect === 'v3' ? published(rules, dialect) : {}) };
+  // As in Kubernetes, OpenAPI v2 declares nothing of objects with any fields: kubectl would reject all other fields.
+  return { ...object, published: (dialect) => (dialect === 'v3' ? published(rules, dialect) : isOpen ? typeOnly : {}) };
 }

@@ -71,7 +71,7 @@ function embeddedProperties(schema: JsonSchema, dialect: 'v2' | 'v3'): Published
   const reference = { $ref: dialect === 'v3' ? `#/components/schemas/${name}` : `#/definitions/${name}` };
   return {
     kind: { type: 'string', description: 'The kind of the object, in CamelCase.' },
-    apiVersion: { type: 'string', description: 'The group and version that define the kind.' },
-    metadata: dialect === 'v3' ? { description: 'Standard metadata.', allOf: [reference] } : reference,
+    apiVersion: { type: 'string', description: 'APIVersion defines the group and version of this kind.' },
+    metadata: dialect === 'v3' ? { description: "Standard object's metadata.", allOf: [reference] } : reference,
   };
 }

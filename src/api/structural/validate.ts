@@ -126,11 +126,11 @@ function checkEnum({ value, schema, path }: Node, errors: FieldError[]): void {
 function checkString(node: Node, value: string, errors: FieldError[]): void {
   const { schema, path } = node;
   const { maxLength, minLength, pattern, format } = schema;
+  // As in Kubernetes, only the first of these is reported.
   if (maxLength !== undefined && isLongerThan(value, maxLength)) errors.push(tooLong(fieldOf(path), maxLength));
-  if (minLength !== undefined && minLength > 0 && !isLongerThan(value, minLength - 1)) {
+  else if (minLength !== undefined && minLength > 0 && !isLongerThan(value, minLength - 1)) {
     errors.push(invalid(node, `should be at least ${minLength} chars long`));
-  }
-  if (patternOf(schema)?.matches(value) === false) {
+  } else if (patternOf(schema)?.matches(value) === false) {
     errors.push(invalid(node, `should match '${pattern}'`));
   }
   const isValid = format === undefined ? undefined : formatCheck(format);

@@ -21,7 +21,7 @@ export const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 const typeMeta = {
   kind: optional(0, string, 'The kind of this object, in CamelCase. Cannot be changed.'),
-  apiVersion: optional(0, string, 'The group and version that define this kind.'),
+  apiVersion: optional(0, string, 'APIVersion defines the group and version of this kind.'),
 };
 
 /** The metadata of a list. */

@@ -103,7 +103,7 @@ const renderPaths = (kinds: readonly Kind[], dialect: Dialect): object =>
 
 function listSchemaOf(kind: Kind): StructSchema {
   return struct(`${kind.schema.name}List`, `A list of ${kind.kind} objects.`, {
-    apiVersion: optional(0, string, 'The group and version that define this kind.'),
+    apiVersion: optional(0, string, 'APIVersion defines the group and version of this kind.'),
     items: always(2, list(kind.schema), `List of ${kind.plural}.`, { required: true }),
     kind: optional(0, string, 'The kind of the object, in CamelCase. Cannot be changed.'),
     metadata: always(1, listMeta, 'Standard list metadata.'),

@@ -8,6 +8,7 @@ import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { goTypeName } from '../../api/schema/mismatch.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
+import { duplicateKeys } from '../../api/schema/yaml-duplicates.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ServerContext } from '../context.ts';
 import { applyConfiguration } from '../patch/apply.ts';
@@ -36,8 +37,7 @@ export async function applyPatch(
   const options = parseWriteOptions(info.query, 'ApplyOptions');
   const bytes = await request.body(maxBodyBytes);
   const sliced = context.timeSlicer.open(bytes.length);
-  const decoding = context.bodies.decode(bytes, 'yaml', sliced);
-  const config = await readConfiguration(decoding, options, warnings);
+  const config = await readConfiguration(context.bodies.decode(bytes, 'yaml', sliced), bytes, options, warnings);
   checkType(config, kind);
   const write = {
     ...clientRequest(info, { request, warnings }, options, sliced),
@@ -77,13 +77,16 @@ export async function applyPatch(
 
 async function readConfiguration(
   decoding: Promise<ParsedJson>,
+  bytes: Buffer,
   { fieldValidation }: WriteOptions,
   warnings: string[],
 ): Promise<JsonObject> {
   try {
     const { value, duplicates } = await decoding;
     if (duplicates.length > 0 && fieldValidation === 'Strict') {
-      throw badRequest(`error strict decoding YAML: ${duplicates.join(', ')}`);
+      const lines = duplicateKeys(bytes.toString()).map((line) => `\n  ${line}`);
+      const why = lines.length > 0 ? `yaml: unmarshal errors:${lines.join('')}` : duplicates.join(', ');
+      throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${why}`);
     }
     if (fieldValidation === 'Warn') for (const duplicate of duplicates) warnings.push(duplicate);
     if (value === null) return {};

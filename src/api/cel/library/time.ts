@@ -15,7 +15,8 @@ export function parseTimestamp(value: Value): Value {
   const match = typeof value === 'string' && value.length < 100 ? form.exec(value) : null;
   const [, date = '', fraction = '', zone = ''] = match ?? [];
   const ms = Date.parse(date + zone.toUpperCase());
-  if (match === null || Number.isNaN(ms)) throw new CelError(`type conversion error from 'string' to 'timestamp'`);
+  if (match === null || Number.isNaN(ms))
+    throw new CelError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
   return new Timestamp(BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
 }
 
@@ -50,7 +51,7 @@ export function parseDuration(value: Value): Value {
   const sign = text.startsWith('-') ? -1n : 1n;
   const rest = text.replace(/^[+-]/, '');
   if (rest === '0') return new Duration(0n);
-  if (text.length > 200) throw new CelError(`type conversion error from 'string' to 'duration'`);
+  if (text.length > 200) throw new CelError(`type conversion error from 'string' to 'google.protobuf.Duration'`);
   let nanos = 0n;
   let read = 0;
   for (const [all, whole = '', fraction = '', unit = ''] of rest.matchAll(
@@ -61,7 +62,8 @@ export function parseDuration(value: Value): Value {
     nanos += BigInt(whole || '0') * BigInt(scale) + BigInt(Math.trunc(Number(`0.${fraction || '0'}`) * scale));
     read += all.length;
   }
-  if (read === 0 || read !== rest.length) throw new CelError(`type conversion error from 'string' to 'duration'`);
+  if (read === 0 || read !== rest.length)
+    throw new CelError(`type conversion error from 'string' to 'google.protobuf.Duration'`);
   return new Duration(sign * nanos);
 }
 

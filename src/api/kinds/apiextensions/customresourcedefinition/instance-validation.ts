@@ -56,7 +56,10 @@ function withRuleErrors(
   errors: readonly FieldError[],
 ): readonly FieldError[] {
   if (!hasRules(schema)) return errors;
-  if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, invalidValue('<nil>', null, notChecked)];
+  const { name = '', generateName = '' } = object.metadata;
+  const isNameless = name === '' && generateName === ''; // an error of the metadata
+  if (isNameless || errors.some(({ reason }) => blocking.has(reason)))
+    return [...errors, invalidValue('<nil>', null, notChecked)];
   return [...errors, ...ruleErrors(object, schema, { old })];
 }
 
@@ -91,15 +94,30 @@ const scaleErrors = (object: ApiObject, scale: CrdScale | undefined): FieldError
 const maxInt32 = 2 ** 31 - 1;
 
 function replicasErrors(object: ApiObject, path: string): FieldError[] {
-  let value: unknown = object;
-  for (const name of path.replace(/^\./, '').split('.')) value = isJsonObject(value) ? value[name] : undefined;
-  if (value === undefined) return [];
-  if (typeof value !== 'number' || !Number.isInteger(value)) {
-    const why = `${path} accessor error: ${textOf(value)} is of the type ${typeof value}, expected int64`;
+  const wrongType = (found: unknown, expected: string): FieldError[] => {
+    const why = `${path} accessor error: ${textOf(found)} is of the type ${goTypeOf(found)}, expected ${expected}`;
     return [invalidValue(path, 0, why)];
+  };
+  let value: unknown = object;
+  for (const name of path.replace(/^\./, '').split('.')) {
+    if (value === undefined) return [];
+    if (!isJsonObject(value)) return wrongType(value, 'map[string]interface{}');
+    value = value[name];
   }
+  if (value === undefined) return [];
+  if (typeof value !== 'number' || !Number.isInteger(value)) return wrongType(value, 'int64');
   if (value < 0) return [invalidValue(path, value, 'should be a non-negative integer')];
   return value > maxInt32 ? [invalidValue(path, value, `should be less than or equal to ${maxInt32}`)] : [];
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Go's type of a decoded JSON value. */
+function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (value === null) return '<nil>';
+  if (typeof value === 'object') return 'map[string]interface {}';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return 'string';
+}

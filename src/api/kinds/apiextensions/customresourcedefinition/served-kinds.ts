@@ -10,7 +10,7 @@ import { isJsonObject } from '../../../schema/json-object.ts';
 import { withDefaults } from '../../../structural/defaults.ts';
 import { parseJsonPath } from '../../../structural/json-path.ts';
 import type { JsonSchema } from '../../../structural/json-schema.ts';
-import { customObjectSchema } from '../../../structural/object-schema.ts';
+import { customObjectSchema, openObjectSchema } from '../../../structural/object-schema.ts';
 import { qualifiedNameErrors } from '../../../names.ts';
 import { scaleSubresource } from '../../autoscaling/scale/kind.ts';
 import { instanceValidation } from './instance-validation.ts';
@@ -43,9 +43,10 @@ const noSchema: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fi
 function kindOf(crd: CustomResourceDefinition, version: CrdVersion, storage: Kind | undefined, known: Versions): Kind {
   const { group, scope } = crd.spec;
   const { plural, singular, kind, listKind, shortNames = [], categories = [] } = crd.status.acceptedNames;
-  const declared = version.schema?.openAPIV3Schema ?? noSchema;
+  const given = version.schema?.openAPIV3Schema;
+  const declared = given ?? noSchema;
   const name = `${group.split('.').reverse().join('.')}.${version.name}.${kind}`;
-  const schema = customObjectSchema(name, declared);
+  const schema = given === undefined ? openObjectSchema(name) : customObjectSchema(name, given);
   const { status, scale } = version.subresources ?? {};
   const isWebhook = crd.spec.conversion?.strategy === 'Webhook';
   const validation = instanceValidation(declared, scale);
