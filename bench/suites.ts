@@ -7,6 +7,7 @@ import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
+import { measureCrds } from './crds.bench.ts';
 import { crowdFlags, crowdTokens, measureCrowd } from './crowd.bench.ts';
 import { measureDashboard } from './dashboard.bench.ts';
 import { measureDns } from './dns.bench.ts';
@@ -70,6 +71,17 @@ async function runApi(progress: Progress): Promise<string> {
       ? undefined
       : await measured(await startKubeApiserver({ apiserver, etcd }), measureApi, progress);
   return comparison([...ours, ...(await measureLimit())], peer, { peerName: 'kube-apiserver + etcd' });
+}
+
+async function runCrds(progress: Progress): Promise<string> {
+  const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
+  const etcd = program('ETCD', 'etcd');
+  const ours = await measured(await startFairlead(), measureCrds, progress);
+  const peer =
+    apiserver === undefined || etcd === undefined
+      ? undefined
+      : await measured(await startKubeApiserver({ apiserver, etcd }), measureCrds, progress);
+  return comparison(ours, peer, { peerName: 'kube-apiserver + etcd' });
 }
 
 async function runEtcd(progress: Progress): Promise<string> {
@@ -264,6 +276,7 @@ async function runPackage(progress: Progress): Promise<string> {
 /** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
+  { name: 'crds', run: runCrds },
   { name: 'etcd', run: runEtcd },
   { name: 'scale', run: runScale },
   { name: 'abuse', run: runAbuse },
