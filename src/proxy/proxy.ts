@@ -27,6 +27,7 @@ import type { ProxyOptions } from './options.ts';
 import { routeOptionsOf } from './options.ts';
 import { conflictProblems } from './routes/conflict.ts';
 import type { HealthCheck } from './routes/health-check.ts';
+import type { ThisNode } from './routes/options.ts';
 import { isOfOneImport } from './routes/derived.ts';
 import { RoutingTable } from './routes/table.ts';
 
@@ -71,6 +72,8 @@ class RunningProxy implements RunningPart {
   #needsFullSync = true;
   #lastFull = 0;
   #failure: string | undefined;
+  /** The node in the last sync. */
+  #node: { readonly state: NodeState; readonly forRoutes: ThisNode } | undefined;
   /** The Node has existed. If it is deleted, the proxy is not ready any more; if it never existed, it need not. */
   #hadNode = false;
 
@@ -197,13 +200,16 @@ class RunningProxy implements RunningPart {
 
   /** Updates the table with changes of the cluster and of this machine. */
   #refreshNode(): void {
-    const nodeState = this.#nodeState();
-    const network = nodeNetwork(nodeState);
-    if (!isDeepStrictEqual(network, this.#table.network)) {
-      this.#table.network = network;
-      this.#needsFullSync = true;
+    const state = this.#nodeState();
+    if (this.#node === undefined || !isDeepStrictEqual(state, this.#node.state)) {
+      const network = nodeNetwork(state);
+      if (!isDeepStrictEqual(network, this.#table.network)) {
+        this.#table.network = network;
+        this.#needsFullSync = true;
+      }
+      this.#node = { state, forRoutes: thisNode(state) };
     }
-    this.#changes.update(thisNode(nodeState));
+    this.#changes.update(this.#node.forRoutes);
   }
 
   #nodeState(): NodeState {
