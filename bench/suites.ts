@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { abuseTokens, measureAbuse } from './abuse.bench.ts';
 import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
+import { measureChurn, measureCreateList } from './churn.bench.ts';
 import { measureControllers } from './controllers.bench.ts';
 import { fairleadControllers, kubeControllerManager } from './controllers/programs.ts';
 import { measureCrds } from './crds.bench.ts';
@@ -60,28 +61,37 @@ async function measured(running: Running, measure: Measure, progress: Progress):
   }
 }
 
-async function runApi(progress: Progress): Promise<string> {
-  const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
-  const etcd = program('ETCD', 'etcd');
-  // The first run fills the compile cache, like the first start of a user.
-  await (await startFairlead()).stop();
-  const ours = await measured(await startFairlead(), measureApi, progress);
-  const peer =
-    apiserver === undefined || etcd === undefined
-      ? undefined
-      : await measured(await startKubeApiserver({ apiserver, etcd }), measureApi, progress);
-  return comparison([...ours, ...(await measureLimit())], peer, { peerName: 'kube-apiserver + etcd' });
+interface Both {
+  readonly ours: readonly Result[];
+  /** Undefined if it is not installed. */
+  readonly peer: readonly Result[] | undefined;
 }
 
-async function runCrds(progress: Progress): Promise<string> {
-  const apiserver = program('KUBE_APISERVER', 'kube-apiserver');
-  const etcd = program('ETCD', 'etcd');
-  const ours = await measured(await startFairlead(), measureCrds, progress);
-  const peer =
-    apiserver === undefined || etcd === undefined
-      ? undefined
-      : await measured(await startKubeApiserver({ apiserver, etcd }), measureCrds, progress);
-  return comparison(ours, peer, { peerName: 'kube-apiserver + etcd' });
+/** Measures Fairlead, then kube-apiserver with etcd. */
+async function measureBoth(measure: Measure, progress: Progress): Promise<Both> {
+  const [apiserver, etcd] = [program('KUBE_APISERVER', 'kube-apiserver'), program('ETCD', 'etcd')];
+  const ours = await measured(await startFairlead(), measure, progress);
+  if (apiserver === undefined || etcd === undefined) return { ours, peer: undefined };
+  return { ours, peer: await measured(await startKubeApiserver({ apiserver, etcd }), measure, progress) };
+}
+
+const compared = ({ ours, peer }: Both): string => comparison(ours, peer, { peerName: 'kube-apiserver + etcd' });
+
+async function runApi(progress: Progress): Promise<string> {
+  // The first run fills the compile cache, like the first start of a user.
+  await (await startFairlead()).stop();
+  const { ours, peer } = await measureBoth(measureApi, progress);
+  return compared({ ours: [...ours, ...(await measureLimit())], peer });
+}
+
+const runCrds = async (progress: Progress): Promise<string> => compared(await measureBoth(measureCrds, progress));
+
+async function runChurn(progress: Progress): Promise<string> {
+  const measure: Measure = async (running, report) => [
+    ...(await measureChurn(running, report)),
+    await measureCreateList(running, report),
+  ];
+  return compared(await measureBoth(measure, progress));
 }
 
 async function runEtcd(progress: Progress): Promise<string> {
@@ -276,6 +286,7 @@ async function runPackage(progress: Progress): Promise<string> {
 /** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
+  { name: 'churn', run: runChurn },
   { name: 'crds', run: runCrds },
   { name: 'etcd', run: runEtcd },
   { name: 'scale', run: runScale },

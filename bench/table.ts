@@ -6,9 +6,11 @@ const number = (value: number): string => (value >= 100 ? Math.round(value).toLo
 export const show = ({ value, unit, cpuMicros }: Result): string =>
   `${number(value)} ${unit}${cpuMicros === undefined ? '' : ` (${number(cpuMicros)} µs CPU)`}`.trim();
 
-/** The factor by which ours is better; higher is better only for rates. */
-const better = (mine: Result, theirs: Result): string =>
-  `${number(mine.unit === '/s' ? mine.value / theirs.value : theirs.value / mine.value)}×`;
+/** The factor by which ours is better; higher is better only for rates. Zero has no factor. */
+function better(mine: Result, theirs: Result): string {
+  const factor = mine.unit === '/s' ? mine.value / theirs.value : theirs.value / mine.value;
+  return Number.isFinite(factor) ? `${number(factor)}×` : '';
+}
 
 /** A Markdown table of results, with a peer if it was measured. */
 export function comparison(
