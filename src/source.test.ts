@@ -21,6 +21,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  agent: {
+    environment: [],
+    processes: [],
+    probes: [],
+    network: [],
+    volumes: ['environment'],
+    node: ['processes'],
+    pods: ['environment', 'network', 'probes', 'processes', 'volumes'],
+    api: ['pods'],
+  },
   controllers: {
     endpoints: [],
     endpointslice: [],

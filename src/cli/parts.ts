@@ -41,6 +41,10 @@ export const parts = {
     isOnlyConfigured: true,
     load: async () => (await import('./publisher/part.ts')).part,
   },
+  agent: {
+    summary: 'make this machine a Node, and run Pods as processes',
+    load: async () => (await import('./agent/part.ts')).part,
+  },
   dashboard: {
     summary: 'serve the map: a live page of clusters and Services',
     load: async () => (await import('./dashboard/part.ts')).part,

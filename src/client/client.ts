@@ -229,8 +229,16 @@ export class Client implements Disposable {
 
   /** Requests a token of a service account. */
   requestToken(account: Required<Name>, seconds: number, options: CallOptions = {}): Promise<TokenRequest> {
+    return this.requestBoundToken(account, { spec: { expirationSeconds: seconds } }, options);
+  }
+
+  /** Like `requestToken`, for audiences or bound to an object. */
+  requestBoundToken(
+    account: Required<Name>,
+    { spec }: { readonly spec: Partial<TokenRequest['spec']> },
+    options: CallOptions = {},
+  ): Promise<TokenRequest> {
     const path = objectPath(serviceAccountKind, account, { subresource: 'token' });
-    const spec = { expirationSeconds: seconds };
     const body = JSON.stringify({ kind: tokenRequestKind.kind, apiVersion: apiVersionOf(tokenRequestKind), spec });
     return this.#write(tokenRequestKind, { method: 'POST', path, body }, options);
   }

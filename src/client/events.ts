@@ -45,11 +45,11 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Records an event. Never throws and does not wait for the write. */
-  record<T extends ApiObject>(kind: Kind<T>, object: T, event: PlannedEvent): void {
-    const about = referenceTo(kind, object);
+  /** Records an event, about a part of the object if a path is given. Never throws and does not wait for the write. */
+  record<T extends ApiObject>(kind: Kind<T>, object: T, event: PlannedEvent, fieldPath?: string): void {
+    const about = { ...referenceTo(kind, object), ...(fieldPath === undefined ? {} : { fieldPath }) };
     const correlated = this.#series.correlate(
-      JSON.stringify([about.kind, about.namespace, about.name, about.uid]),
+      JSON.stringify([about.kind, about.namespace, about.name, about.uid, fieldPath]),
       event,
       {
         nowMs: this.#clock.now(),

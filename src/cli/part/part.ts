@@ -1,4 +1,5 @@
 import type { Gates } from '../../api/gates.ts';
+import type { User } from '../../api/user.ts';
 import type { Client } from '../../client/client.ts';
 import type { PartContext, RunningPart } from '../../client/part.ts';
 import type { Action, Call } from '../command.ts';
@@ -51,6 +52,8 @@ export interface Part {
   readonly isForSeveral?: boolean;
   /** Reads the section of the configuration file of `fairlead up`, for one of its clusters. */
   inUp(cluster: UpCluster): LoadPart;
+  /** The user that it is in `fairlead up`; left out: the one of its role. */
+  userInUp?(cluster: UpCluster): Pick<User, 'name' | 'groups'>;
   /** The flags that make the actions show what the part does in a cluster of `fairlead up`. */
   flagsInUp?(cluster: UpCluster): Settings;
 }
@@ -95,6 +98,8 @@ export interface UpCluster {
   readonly serviceCidrs: readonly string[];
   /** The part's section of the configuration file. */
   readonly settings?: Settings;
+  /** The directory of this `up`, for the state of its parts. */
+  readonly dataDir?: string;
   /** The sections of other parts in the configuration file. */
   readonly sectionOf?: (part: string) => Settings;
   /** The address of its DNS server, if it has one. */

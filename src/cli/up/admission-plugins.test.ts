@@ -24,7 +24,7 @@ const cases: readonly {
   {
     name: 'flags can be repeated and values have spaces',
     disable: ['ResourceQuota', ' ValidatingAdmissionWebhook,DefaultIngressClass '],
-    want: defaults.slice(0, -3),
+    want: defaults.filter((name) => !/^(?:ResourceQuota|ValidatingAdmissionWebhook|DefaultIngressClass)$/.test(name)),
   },
   {
     name: 'rejects an unknown plugin',

@@ -8,7 +8,7 @@ import type { Transport } from '../../client/transport.ts';
 import { partUser } from '../../server/access/identity/users.ts';
 import type { Instance } from '../part/instance.ts';
 import { printMetrics, startInstance } from '../part/instance.ts';
-import type { Peer, StartPart, UpCluster } from '../part/part.ts';
+import type { Part, Peer, StartPart, UpCluster } from '../part/part.ts';
 import type { Settings } from '../options/flags.ts';
 import type { PartEntry, PartName } from '../parts.ts';
 import { parts as registered } from '../parts.ts';
@@ -21,15 +21,23 @@ export interface LoadedPart {
   readonly name: PartName;
   readonly cluster: string;
   readonly start: StartPart;
+  /** The user that it is; undefined: the one of its role. */
+  readonly user?: ReturnType<NonNullable<Part['userInUp']>>;
   /** The flags that actions of its command read. */
   readonly flags?: PartState['flags'];
+}
+
+interface LoadOptions {
+  readonly gates: Gates;
+  readonly settings: ReadonlyMap<string, Settings>;
+  readonly dataDir: string;
 }
 
 /** Imports the code of the parts for every cluster, while the servers start. */
 export async function loadParts(
   names: readonly PartName[],
   clusters: readonly ClusterOptions[],
-  { gates, settings }: { readonly gates: Gates; readonly settings: ReadonlyMap<string, Settings> },
+  { gates, settings, dataDir }: LoadOptions,
 ): Promise<readonly LoadedPart[]> {
   const loading = names.map(async (name) => {
     const entries: Readonly<Partial<Record<PartName, PartEntry>>> = registered;
@@ -38,9 +46,11 @@ export async function loadParts(
     return Promise.all(
       (part.isOneForAll === true ? clusters.slice(0, 1) : clusters).map(async (each): Promise<LoadedPart> => {
         const sectionOf = (part: string): Settings => settings.get(part) ?? new Map();
-        const cluster: UpCluster = { ...each, all: clusters, gates, settings: sectionOf(name), sectionOf };
+        const cluster: UpCluster = { ...each, all: clusters, gates, settings: sectionOf(name), sectionOf, dataDir };
         const flags = part.flagsInUp && Object.fromEntries(part.flagsInUp(cluster));
-        return { name, cluster: each.name, start: await part.inUp(cluster)(), ...(flags && { flags }) };
+        const user = part.userInUp?.(cluster);
+        const start = await part.inUp(cluster)();
+        return { name, cluster: each.name, start, ...(user && { user }), ...(flags && { flags }) };
       }),
     );
   });
@@ -71,12 +81,12 @@ export class ClusterParts {
     const { name: cluster } = server.cluster;
     const instances = parts
       .filter((part) => part.cluster === cluster)
-      .map(({ name, start }) => {
+      .map(({ name, start, user }) => {
         return stack.use(
           startInstance({
             name,
             start,
-            transport: connect(server, name),
+            transport: connect(server, name, user),
             peers: this.#peersFor(name),
             serving: () => server.tls(),
             server: server.url,
@@ -135,7 +145,9 @@ export class ClusterParts {
 }
 
 /** A transport to a server of this process, as the user of the part. */
-function connect(server: RunningServer, part: string): Transport {
-  const user = { name: partUser(part), uid: '', groups: ['system:authenticated'] };
+function connect(server: RunningServer, part: string, { name, groups }: LoadedPart['user'] = ofRole(part)): Transport {
+  const user = { name, uid: '', groups: [...groups, 'system:authenticated'] };
   return retrying(inProcess((request) => server.handle(request, user)));
 }
+
+const ofRole = (part: string): NonNullable<LoadedPart['user']> => ({ name: partUser(part), groups: [] });

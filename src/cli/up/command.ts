@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { nodeNameOf } from '../agent/node-name.ts';
 import type { Command } from '../command.ts';
 import { partSections } from '../parts.ts';
 import { version } from '../program.ts';
@@ -34,11 +35,15 @@ The file of --config may have a section for each component, such as "dns:", with
         readyMs: plane.readyMs,
         hasColors: process.stdout.isTTY && process.stdout.hasColors(),
       });
-      return options.demo ? report + (await (await import('./demo/demo.ts')).startDemo(plane)) : report;
+      return options.demo
+        ? report +
+            (await (await import('./demo/demo.ts')).startDemo(plane, nodeNameOf(options.partSettings.get('agent'))))
+        : report;
     };
     const beforeParts: Hooks['beforeParts'] = async (clusters, connect) => {
       const { deleteLeftovers } = await import('./leftovers.ts');
-      await Promise.all(clusters.map((name) => deleteLeftovers(name, connect)));
+      const nodeName = nodeNameOf(options.partSettings.get('agent'));
+      await Promise.all(clusters.map((name) => deleteLeftovers(name, nodeName, connect)));
     };
     return runControlPlane({ ...options, parts, portFlag: '--port-base' }, { beforeParts, prepare, out: streams.out });
   },

@@ -127,6 +127,7 @@ async function startServers(
   const loading = loadParts(options.parts, options.clusters, {
     gates: options.gates.gates,
     settings: options.partSettings ?? new Map(),
+    dataDir: options.dataDir,
   });
   const [opened, loaded, tokens, pkis] = await allOrFirstError([
     opening,

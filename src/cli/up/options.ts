@@ -117,6 +117,11 @@ export function readServerOptions(settings: Settings): ServerOptions {
 export function readUpOptions(settings: Settings): UpOptions {
   const names = clusterNames(settings);
   const parts = readFlag(settings, 'parts', parseParts, defaultParts(settings));
+  const demo = readFlag(settings, 'demo', parseBoolean, false);
+  if (demo && !parts.has('agent'))
+    throw new UsageError(
+      '--demo needs the component "agent", which runs its Pods: add it to --parts, or leave out --demo',
+    );
   const proxy = readFlag(settings, 'proxy', oneOf(proxyModes), 'userspace');
   return {
     ...readServerOptions(settings),
@@ -124,7 +129,7 @@ export function readUpOptions(settings: Settings): UpOptions {
     clusters: clusterOptions(names, settings),
     parts: proxy === 'none' ? parts.difference(new Set<PartName>(['proxy'])) : parts,
     proxy,
-    demo: readFlag(settings, 'demo', parseBoolean, false),
+    demo,
     apply: readFlags(settings, 'apply', (text) => {
       const { value, cluster } = splitTarget(text, names);
       return { path: parsePath(value), cluster };

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { fileErrorOf } from '../../api/error-message.ts';
 import { partUser } from '../../server/access/identity/users.ts';
+import { nodePrefix, nodesGroup } from '../../server/access/node/identity.ts';
 import { trustedCertificates } from '../../server/pki/authority.ts';
 import { issue } from '../../server/pki/issue.ts';
 import type { Action, Command } from '../command.ts';
@@ -29,6 +30,7 @@ const add: Action = {
     'fairlead user add alice --group developers',
     'kubectl create rolebinding alice --clusterrole edit --user alice --namespace shop',
     'kubectl --kubeconfig alice.kubeconfig --namespace shop get services',
+    'fairlead user add node-1 --node && fairlead agent --kubeconfig node-1.kubeconfig',
     'fairlead user add controllers --part && fairlead controllers --kubeconfig controllers.kubeconfig',
   ],
   flags: [
@@ -39,6 +41,11 @@ const add: Action = {
       description: 'a cluster that the user may connect to',
       repeatable: true,
       default: 'all',
+    },
+    {
+      name: 'node',
+      ...booleanFlag,
+      description: 'NAME is a machine; its agent may only change its own Node and the Pods that are bound to it',
     },
     { name: 'part', ...booleanFlag, description: 'NAME is a component of Fairlead; its role is fairlead:NAME' },
     {
@@ -61,7 +68,10 @@ const add: Action = {
     const isPart = readFlag(settings, 'part', parseBoolean, false);
     if (isPart) checkPart(name, groups);
     else checkName('user', name);
-    const user = isPart ? partUser(name) : name;
+    const isNode = readFlag(settings, 'node', parseBoolean, false);
+    if (isNode && isPart) throw new UsageError('--node cannot be combined with --part: choose one');
+    const user = isPart ? partUser(name) : isNode ? `${nodePrefix}${name}` : name;
+    const allGroups = isNode ? [...groups, nodesGroup] : groups;
     for (const group of groups) checkName('group', group);
     const validMs = readFlag(settings, 'expires', durationFrom(1000, '1s'), 365 * dayMs);
     const dataDir = dataDirOf(settings);
@@ -74,7 +84,7 @@ const add: Action = {
         checkLife(authority.pair.cert, now, validMs);
         const pair = await issue(
           authority.pair,
-          { use: 'client', commonName: user, groups: [...new Set(groups)] },
+          { use: 'client', commonName: user, groups: [...new Set(allGroups)] },
           { now, days: validMs / dayMs },
         );
         return { name: cluster, server, ca: trustedCertificates(authority), pair };
@@ -101,6 +111,8 @@ const dayMs = 86_400_000;
 /** A part has the rights of its role; a group would give it more. */
 function checkPart(name: string, groups: readonly string[]): void {
   const known = Object.keys(parts);
+  if (name === 'agent')
+    throw new UsageError('an agent is a node: run `fairlead user add NAME --node` with the name of the machine');
   if (!known.includes(name)) throw new UsageError(`unknown component "${name}": expected ${known.join(', ')}`);
   if (groups.length > 0)
     throw new UsageError('--group cannot be combined with --part: a component has the rights of its role');

@@ -1,4 +1,4 @@
-// The process of a demo Pod: serves its name at the Pod's address. It exits with its parent.
+// The program of a demo Pod: serves its name at the Pod's address.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createWebServer } from 'node:http';
@@ -7,7 +7,6 @@ import { createServer } from 'node:net';
 
 import { answer, answerStream } from './answer.ts';
 import { ports } from './objects.ts';
-import type { PodMessage } from './pods.ts';
 
 const [name = '', host = ''] = process.argv.slice(2);
 /** Longer requests are rejected. */
@@ -51,17 +50,13 @@ async function serve(): Promise<void> {
   await listenUdp(ports.dns, (message) => answer(message, `${name}, over UDP`));
 }
 
-const send = (message: PodMessage): void => void process.send?.(message);
-
-process.once('disconnect', () => process.exit(0));
-// A terminal sends Ctrl-C to all processes; this one waits until the parent has exited.
-process.on('SIGINT', () => undefined);
-serve().then(
-  () => send({}),
-  (error: NodeJS.ErrnoException & { readonly port?: number }) => {
-    const { code, message, port } = error;
-    send(code === 'EADDRINUSE' && port !== undefined ? { takenPort: port } : { problem: message });
-    process.exitCode = 1;
-    process.disconnect?.();
-  },
-);
+serve().catch((error: NodeJS.ErrnoException & { readonly port?: number }) => {
+  const { code, message, port } = error;
+  // The agent reports the last lines of the log as the message of the container.
+  console.error(
+    code === 'EADDRINUSE' && port !== undefined
+      ? `port ${port} is in use, there or at all addresses: stop the other demo or program, or run \`fairlead up\` without --demo`
+      : message,
+  );
+  process.exit(1);
+});

@@ -1,28 +1,27 @@
-import { timestamp } from '../../../api/timestamp.ts';
 import type { Transport } from '../../../client/transport.ts';
-import { applyManifests } from '../apply.ts';
 import { FatalError } from '../../errors.ts';
+import { applyManifests } from '../apply.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findAddresses } from './addresses.ts';
-import { demoManifests, demoPods, gatedManifests, readyStatus } from './objects.ts';
-import { startPod, writeStatus } from './pods.ts';
+import { demoManifests, demoPods, gatedManifests, namespaceManifest } from './objects.ts';
+import { createPods, readyPods } from './pods.ts';
 import { printTries } from './suggestions.ts';
 
 /**
- * Creates the demo in all clusters: Pods, which are processes of this machine, and Services for them. The processes end with this
- * one. Returns the suggestions to print, and what feature gates prevented.
+ * Creates the demo in all clusters: Pods, which the agent of each cluster runs as processes of this machine, and Services for
+ * them. Returns the suggestions to print, and what feature gates prevented.
  */
-export async function startDemo(plane: ControlPlane): Promise<string> {
+export async function startDemo(plane: ControlPlane, nodeName: string): Promise<string> {
   const found = await Promise.all(
-    plane.state.clusters.map(async (cluster, index) => {
+    plane.state.clusters.map(async (cluster) => {
       const { name } = cluster;
-      const pods = demoPods(index);
-      await Promise.all(pods.map((pod) => startPod(pod, name)));
+      const pods = demoPods(name, nodeName);
       using api = plane.connect(name);
-      await applyManifests(api, name, demoManifests(pods));
+      await applyManifests(api, name, [namespaceManifest]);
+      await createPods(api, name, pods);
+      await applyManifests(api, name, demoManifests);
       const keptOut = await applyGated(api, name);
-      const startedAt = timestamp(Date.now());
-      for (const pod of pods) await writeStatus(api, pod.name, readyStatus(pod, startedAt));
+      await readyPods(api, pods);
       return { keptOut, addresses: await findAddresses(plane, cluster, (each) => !keptOut.has(each)) };
     }),
   );

@@ -1,5 +1,9 @@
 // The objects of the demo in each cluster.
+import { fileURLToPath } from 'node:url';
+
 import type { Manifest } from '../manifests.ts';
+
+const program = fileURLToPath(new URL('./backend.ts', import.meta.url));
 
 /** The namespace of the demo. */
 export const demoNamespace = 'demo';
@@ -7,22 +11,32 @@ export const demoNamespace = 'demo';
 /** The ports of demo Pods: above 1023, which needs no privileges, and not 5353, which desktops use. */
 export const ports = { http: 8080, kerberos: 8088, dns: 5300, sip: 5060 } as const;
 
-/** A Pod of the demo, which is a process at its address. */
-export interface DemoPod {
-  readonly name: string;
-  readonly address: string;
-}
-
-/** The Pods of the i-th cluster, with addresses in its Pod range. */
-export const demoPods = (index: number): readonly DemoPod[] =>
-  [1, 2].map((number) => ({ name: `shop-${number}`, address: `127.${192 + index}.1.${number}` }));
-
 const bothProtocols = (name: string, port: number, more: object = {}): readonly object[] =>
   ['TCP', 'UDP'].map((protocol) => ({ name: `${name}-${protocol.toLowerCase()}`, protocol, port, ...more }));
 
 const selector = { app: 'shop' };
 const managedBy = { 'app.kubernetes.io/managed-by': 'fairlead-demo' };
-const container = { name: 'shop', image: 'example.org/shop' };
+
+/** The Pods of a cluster: processes of the machine that answer with their name. */
+export const demoPods = (cluster: string, nodeName: string): readonly Manifest[] =>
+  ['shop-1', 'shop-2'].map((name) =>
+    manifest('v1', 'Pod', name, {
+      metadata: { labels: { ...selector, ...managedBy } },
+      spec: {
+        nodeName,
+        terminationGracePeriodSeconds: 5,
+        containers: [
+          {
+            name: 'shop',
+            image: 'process',
+            command: [process.execPath, program, `$(POD_NAME) of ${cluster}`, '$(POD_IP)'],
+            readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
+            terminationMessagePolicy: 'FallbackToLogsOnError',
+          },
+        ],
+      },
+    }),
+  );
 
 /** A Service for the Pods. */
 const service = (name: string, spec: object): Manifest =>
@@ -31,15 +45,11 @@ const service = (name: string, spec: object): Manifest =>
 const loadBalancer = (name: string, port: number): Manifest =>
   service(name, { type: 'LoadBalancer', ports: bothProtocols(name, port) });
 
-/** The objects that do not depend on feature gates, without the status of Pods. */
-export const demoManifests = (pods: readonly DemoPod[]): readonly Manifest[] => [
-  manifest('v1', 'Namespace', demoNamespace, {}),
-  ...pods.map(({ name }) =>
-    manifest('v1', 'Pod', name, {
-      metadata: { labels: { ...selector, ...managedBy } },
-      spec: { containers: [container] },
-    }),
-  ),
+/** The namespace of the demo, before its Pods. */
+export const namespaceManifest: Manifest = manifest('v1', 'Namespace', demoNamespace, {});
+
+/** The objects that do not depend on feature gates, besides the Pods. */
+export const demoManifests: readonly Manifest[] = [
   service('shop', { ports: [{ name: 'http', port: ports.http }] }),
   manifest('multicluster.k8s.io/v1alpha1', 'ServiceExport', 'shop', {}),
   service('idm', { ports: bothProtocols('kerberos', ports.kerberos, { srvServiceName: 'kerberos' }) }),
@@ -67,30 +77,7 @@ function manifest(
   return { source: 'the demo', apiVersion, kind, name, namespace, object };
 }
 
-/** The status of a Pod whose process serves. */
-export const readyStatus = ({ address }: DemoPod, startedAt: string): object => ({
-  phase: 'Running',
-  podIP: address,
-  podIPs: [{ ip: address }],
-  conditions: [{ type: 'Ready', status: 'True' }],
-  containerStatuses: [{ ...container, imageID: '', ready: true, restartCount: 0, state: { running: { startedAt } } }],
-});
-
 /** Selects the Pods of the demo. */
 export const demoPodSelector = Object.entries(managedBy)
   .map((label) => label.join('='))
   .join();
-
-/** The status of a Pod whose process has ended. */
-export const endedStatus = {
-  conditions: [{ type: 'Ready', status: 'False', reason: 'Ended', message: 'the process of the demo has ended' }],
-  containerStatuses: [
-    {
-      ...container,
-      imageID: '',
-      ready: false,
-      restartCount: 0,
-      state: { terminated: { exitCode: 0, reason: 'Completed' } },
-    },
-  ],
-};

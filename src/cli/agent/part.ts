@@ -1,0 +1,170 @@
+import { networkInterfaces } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseCidr } from '../../api/addresses.ts';
+import type { AgentOptions, PodNetwork } from '../../agent/options.ts';
+import { regionLabel, zoneLabel } from '../../api/kinds/core/node/labels.ts';
+import { nodePrefix, nodesGroup } from '../../server/access/node/identity.ts';
+import { UsageError } from '../errors.ts';
+import type { Flag, Settings } from '../options/flags.ts';
+import { booleanFlag, grouped, readFlag, readFlags, textOf } from '../options/flags.ts';
+import { countBetween, expected, nonEmpty, oneOf, parseAddress, parseBoolean } from '../options/values.ts';
+import type { LoadPart, Part, UpCluster } from '../part/part.ts';
+import { indexOf } from '../part/part.ts';
+import { version } from '../program.ts';
+import { nodeNameOf } from './node-name.ts';
+import { defaultRanges } from '../up/ranges.ts';
+
+const networkModes = ['loopback', 'host'] as const;
+const defaultMaxPods = 110;
+
+const flags: readonly Flag[] = [
+  { name: 'node-name', value: 'NAME', description: 'name of the Node', default: 'the host name' },
+  {
+    name: 'node-ip',
+    value: 'IP',
+    description: 'address of the machine, reported as InternalIP',
+    default: 'the first address that is not loopback',
+  },
+  { name: 'node-labels', value: 'KEY=VALUE', description: 'a label of the Node', repeatable: true },
+  { name: 'zone', value: 'NAME', description: `the label ${zoneLabel} of the Node` },
+  { name: 'region', value: 'NAME', description: `the label ${regionLabel} of the Node` },
+  {
+    name: 'root-dir',
+    value: 'DIR',
+    description: 'directory of the state, logs and volumes of Pods; for one agent',
+    default: '/var/lib/fairlead/agent as root, otherwise ~/.local/state/fairlead/agent',
+  },
+  { name: 'max-pods', value: 'N', description: 'maximum number of Pods', default: String(defaultMaxPods) },
+  {
+    name: 'allow-root',
+    ...booleanFlag,
+    description: 'run although the agent is root: everyone who may create Pods can then run programs as root',
+  },
+  {
+    name: 'allow-host-path',
+    ...booleanFlag,
+    description: 'run Pods with hostPath volumes',
+  },
+  ...grouped('Network of Pods', [
+    {
+      name: 'pod-network',
+      value: 'MODE',
+      description:
+        'addresses of Pods: that of the machine (host), or a loopback address for each, which only this machine reaches',
+      choices: networkModes,
+      default: 'host',
+    },
+    {
+      name: 'pod-cidr',
+      value: 'CIDR',
+      description: 'range of addresses of Pods for --pod-network loopback',
+      default: defaultRanges(0).pods,
+    },
+  ]),
+];
+
+/** `fairlead agent`: this machine as a Node. */
+export const part: Part = {
+  name: 'agent',
+  description:
+    'Make this machine a Node: run the Pods that are bound to it as processes, check their health and report their status. ' +
+    'Whoever may create Pods in the cluster can run programs as the user of the agent.',
+  examples: [
+    'fairlead user add node-1 --node',
+    'fairlead agent --kubeconfig node-1.kubeconfig --node-name node-1',
+    'fairlead agent --kubeconfig node-1.kubeconfig --zone rack-7 --pod-network loopback',
+  ],
+  health: 10_248,
+  flags,
+  alone: (settings) => load(() => optionsAlone(settings)),
+  inUp: (cluster) => load(() => optionsInUp(cluster)),
+  userInUp: ({ settings = new Map() }) => ({
+    name: `${nodePrefix}${nodeNameOf(settings)}`,
+    groups: [nodesGroup],
+  }),
+};
+
+const load = (optionsOf: () => AgentOptions): LoadPart => {
+  const options = optionsOf();
+  return async () => {
+    const { startAgent } = await import('../../agent/agent.ts');
+    return (context) => startAgent(context, options);
+  };
+};
+
+function optionsAlone(settings: Settings): AgentOptions {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot && !readFlag(settings, 'allow-root', parseBoolean, false)) {
+    throw new UsageError('the agent would run Pods as root: start it as another user, or pass --allow-root');
+  }
+  const mode = readFlag(settings, 'pod-network', oneOf(networkModes), 'host');
+  return {
+    ...common(settings),
+    addresses: [readFlag(settings, 'node-ip', parseAddress, firstAddress())],
+    directory: resolve(readFlag(settings, 'root-dir', nonEmpty('a path'), defaultDirectory(isRoot))),
+    network: networkOf(mode, settings, defaultRanges(0).pods),
+    stopsPods: false,
+  };
+}
+
+/** In `up` Pods end with the agent, and have loopback addresses. */
+function optionsInUp(cluster: UpCluster): AgentOptions {
+  const { settings = new Map(), name, dataDir = '.' } = cluster;
+  const mode = readFlag(settings, 'pod-network', oneOf(networkModes), 'loopback');
+  const directory = textOf(settings, 'root-dir');
+  return {
+    ...common(settings),
+    addresses: [readFlag(settings, 'node-ip', parseAddress, '127.0.0.1')],
+    directory: resolve(directory === undefined ? join(dataDir, 'agent', name) : join(directory, name)),
+    network: networkOf(mode, settings, defaultRanges(indexOf({ ...cluster, name })).pods),
+    stopsPods: true,
+  };
+}
+
+type CommonOptions = Pick<
+  AgentOptions,
+  'nodeName' | 'labels' | 'images' | 'allowsHostPaths' | 'maxPods' | 'version' | 'environment'
+>;
+
+function common(settings: Settings): CommonOptions {
+  const { PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME = '/', LANG } = process.env;
+  const [zone, region] = [textOf(settings, 'zone'), textOf(settings, 'region')];
+  return {
+    nodeName: nodeNameOf(settings),
+    labels: {
+      ...Object.fromEntries(readFlags(settings, 'node-labels', parseLabel)),
+      ...(zone === undefined ? {} : { [zoneLabel]: zone }),
+      ...(region === undefined ? {} : { [regionLabel]: region }),
+    },
+    images: new Map(),
+    allowsHostPaths: readFlag(settings, 'allow-host-path', parseBoolean, false),
+    maxPods: readFlag(settings, 'max-pods', countBetween(1, 10_000), defaultMaxPods),
+    version,
+    environment: { PATH, HOME, ...(LANG === undefined ? {} : { LANG }) },
+  };
+}
+
+function networkOf(mode: (typeof networkModes)[number], settings: Settings, range: string): PodNetwork {
+  return mode === 'host' ? { mode } : { mode, cidr: readFlag(settings, 'pod-cidr', parseRange, range) };
+}
+
+function parseLabel(text: string): readonly [string, string] {
+  const equals = text.indexOf('=');
+  return equals < 1 ? expected('KEY=VALUE') : [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+const parseRange = (text: string): string =>
+  parseCidr(text) === undefined ? expected('a CIDR such as 127.192.0.0/16') : text;
+
+/** The first address of an interface that others reach. */
+function firstAddress(): string {
+  const all = Object.values(networkInterfaces()).flat();
+  const found = all.filter((each) => each !== undefined && !each.internal && !each.address.startsWith('fe80:'));
+  return (found.find((each) => each?.family === 'IPv4') ?? found[0])?.address ?? '127.0.0.1';
+}
+
+function defaultDirectory(isRoot: boolean): string {
+  if (isRoot) return '/var/lib/fairlead/agent';
+  const { XDG_STATE_HOME, HOME = '.' } = process.env;
+  return join(XDG_STATE_HOME ?? join(HOME, '.local/state'), 'fairlead/agent');
+}
