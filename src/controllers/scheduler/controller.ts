@@ -187,12 +187,13 @@ class Scheduler {
   }
 
   async #mark(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
-    const { uid } = pod.metadata;
     const old = pod.status.conditions?.find(({ type }) => type === 'PodScheduled');
     if (old?.status === 'False' && old.message === message) return;
     const since = old?.status === 'False' ? old.lastTransitionTime : timestamp(this.#clock.now());
+    const { uid, generation } = pod.metadata;
     const condition = {
       type: 'PodScheduled',
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
       status: 'False',
       reason: 'Unschedulable',
       message,

@@ -15,8 +15,8 @@ import { canonicalJson, fnv1, safeText } from './template.ts';
 
 /** Label of Pods with the revision of their template. */
 export const revisionLabel = 'controller-revision-hash';
-/** Label of revisions with their hash. */
-const hashLabel = 'controller.kubernetes.io/hash';
+/** Label of the revisions of StatefulSets with their hash. */
+export const hashLabel = 'controller.kubernetes.io/hash';
 
 /** An owner with a template. */
 export interface Templated extends ApiObject {
@@ -84,7 +84,7 @@ function newRevision<T extends Templated>(
     metadata: {
       namespace,
       name: `${name}-${hash}`,
-      labels: { ...owner.spec.template.metadata.labels, ...given.labelled(hash), [hashLabel]: hash },
+      labels: { ...owner.spec.template.metadata.labels, ...given.labelled(hash) },
       ...(Object.keys(kept).length === 0 ? {} : { annotations: kept }),
       ownerReferences: [referenceTo(kind, owner)],
     },
@@ -102,9 +102,9 @@ export function templateOf({ data }: ControllerRevision): PodTemplateSpec | unde
   return { metadata, spec };
 }
 
-/** The hash in the labels of a revision. */
+/** The hash in the name of a revision, which is also the label of the Pods of a DaemonSet. */
 export const hashOf = ({ metadata }: ControllerRevision): string =>
-  metadata.labels?.[hashLabel] ?? metadata.name?.split('-').at(-1) ?? '';
+  metadata.labels?.[revisionLabel] ?? metadata.name?.split('-').at(-1) ?? '';
 
 /** Revisions above the limit that no Pod has, oldest first. */
 export function surplusRevisions<T extends Templated>(

@@ -23,7 +23,8 @@ export function podFromTemplate(
   const pod = {
     metadata: {
       namespace,
-      ...(name === undefined ? { generateName } : { name }),
+      generateName,
+      ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(finalizers === undefined ? {} : { finalizers }),

@@ -53,7 +53,7 @@ function shrinkOld(deployment: Deployment, { current, old }: Required<Sets>): Si
   if (current === undefined || total(old, sizeOf) === 0) return unchanged;
   const minAvailable = desiredReplicas(deployment) - limitsOf(deployment).maxUnavailable;
   const all = [...old, current];
-  const newUnavailable = sizeOf(current) - availableIn(current);
+  const newUnavailable = Math.max(0, sizeOf(current) - availableIn(current));
   const budget = total(all, sizeOf) - minAvailable - newUnavailable;
   if (budget <= 0) return unchanged;
   const sizes = new Map<ReplicaSet, number>();
@@ -66,7 +66,8 @@ function shrinkOld(deployment: Deployment, { current, old }: Required<Sets>): Si
     sizes.set(set, sizeOf(set) - count);
     unhealthy -= count;
   }
-  let spare = total(all, availableIn) - minAvailable;
+  // The status of a set that was just made smaller still counts Pods that are about to go.
+  let spare = total(all, (set) => Math.min(availableIn(set), left(set))) - minAvailable;
   for (const set of oldest) {
     const count = Math.min(spare, left(set));
     if (count <= 0) continue;

@@ -11,6 +11,7 @@ import type { PodSync } from '../pod-owner.ts';
 import { runPodOwner } from '../pod-owner.ts';
 import type { History } from '../revisions.ts';
 import {
+  hashLabel,
   planHistory,
   removeRevisions,
   revisionLabel,
@@ -39,10 +40,10 @@ export const runStatefulSets = (context: ControllerContext, signal: AbortSignal)
         return (pod) => matches(pod) && ordinalOf(set, pod) >= 0;
       },
       texts: {
-        created: (owner, pod) => `create Pod ${pod} in StatefulSet ${owner} successful`,
-        notCreated: (owner, pod, why) => `create Pod ${pod} in StatefulSet ${owner} failed error: ${why}`,
-        deleted: (owner, pod) => `delete Pod ${pod} in StatefulSet ${owner} successful`,
-        notDeleted: (owner, pod, why) => `delete Pod ${pod} in StatefulSet ${owner} failed error: ${why}`,
+        created: (owner, pod) => `Create Pod ${pod} in StatefulSet ${owner} successful`,
+        notCreated: (owner, pod, why) => `Create Pod ${pod} in StatefulSet ${owner} failed error: ${why}`,
+        deleted: (owner, pod) => `Delete Pod ${pod} in StatefulSet ${owner} successful`,
+        notDeleted: (owner, pod, why) => `Delete Pod ${pod} in StatefulSet ${owner} failed error: ${why}`,
       },
       reconcile: (sync) => reconcile(context, sync),
     },
@@ -53,7 +54,7 @@ async function reconcile(context: ControllerContext, sync: PodSync<StatefulSet>)
   const { client, workloads } = context;
   const { owner: set, pods, now, signal } = sync;
   const owned = workloads.revisions.by('controller', set.metadata.uid ?? '');
-  const history = planHistory(statefulSetKind, set, owned, () => ({}));
+  const history = planHistory(statefulSetKind, set, owned, (hash) => ({ [hashLabel]: hash }));
   if ((await writeHistory(client, history, signal)) === 'collision') {
     const collisionCount = (set.status.collisionCount ?? 0) + 1;
     await writeStatus(context, set, { ...set.status, collisionCount }, signal);
