@@ -81,6 +81,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     group: manage,
     load: async () => (await import('./store/command.ts')).command,
   },
+  tunnel: {
+    summary: 'reach API servers that cannot be dialled',
+    group: manage,
+    load: async () => (await import('./tunnel/command.ts')).command,
+  },
   envtest: {
     summary: "run the tests of controller-runtime's envtest on Fairlead",
     group: manage,

@@ -5,6 +5,7 @@ import { checkServerIdentity, connect as connectTls, createSecureContext } from 
 import type { buildConnector } from 'undici';
 import { setTimeout } from '../machine/timers.ts';
 import { ConnectionLostError } from './errors.ts';
+import { connectThrough } from './http-proxy.ts';
 
 /** A bearer token, or a client certificate with its key as PEM. */
 export interface Credentials {
@@ -24,6 +25,8 @@ export interface ServerAccess {
   /** CA certificates as PEM; default: those of the system. */
   readonly ca?: string;
   readonly insecureSkipTlsVerify?: boolean;
+  /** An HTTP proxy through which the server is reached. */
+  readonly proxyUrl?: string;
   /** The name that the certificate must contain; default: the host of `server`. */
   readonly tlsServerName?: string;
   /** Called before every request. `isRefused`: the server rejected the last credentials with 401. */
@@ -38,23 +41,33 @@ export function connectTo(access: ServerAccess, credentials: Credentials, timeou
   const { protocol, hostname, port } = new URL(access.server);
   // Brackets around an IPv6 address belong to the URL, not to the address.
   const host = hostname.replace(/^\[|\]$/g, '');
+  const proxy = access.proxyUrl === undefined ? undefined : new URL(access.proxyUrl);
   if (protocol === 'http:') {
     const place = { host, port: Number(port || 80) };
-    return (_, callback) => opened(connectTcp(place), 'connect', timeoutMs, callback);
+    return (_, callback) => {
+      if (proxy === undefined) return opened(connectTcp(place), 'connect', timeoutMs, callback);
+      connectThrough(proxy, place, timeoutMs).then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+    };
   }
   const options = tlsOptions(access, credentials, host);
   let session: Buffer | undefined;
-  return (_, callback) => {
-    const socket: TLSSocket = connectTls({
-      ...options,
-      host,
-      port: Number(port || 443),
-      ...(session === undefined ? {} : { session }),
-    });
+  const place = { host, port: Number(port || 443) };
+  const secure = (over: ConnectionOptions, callback: buildConnector.Callback): void => {
+    const socket: TLSSocket = connectTls({ ...options, ...over, ...(session === undefined ? {} : { session }) });
     socket.on('session', (latest: Buffer) => (session = latest));
     // The session may be the cause of the error.
     socket.on('error', () => (session = undefined));
     opened(socket, 'secureConnect', timeoutMs, callback);
+  };
+  if (proxy === undefined) return (_, callback) => secure(place, callback);
+  return (_, callback) => {
+    connectThrough(proxy, place, timeoutMs).then(
+      (socket) => secure({ socket }, callback),
+      (error: Error) => callback(error, null),
+    );
   };
 }
 

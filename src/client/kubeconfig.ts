@@ -150,8 +150,9 @@ async function clusterOf(cluster: ConfigEntry, name: string): Promise<Omit<Serve
   if (server === undefined || !URL.canParse(server)) {
     throw new KubeconfigError(`cluster "${name}" has no server that is a URL: ${JSON.stringify(server)}`);
   }
-  if (textOf(entry, 'proxy-url') !== undefined)
-    throw new KubeconfigError(`cluster "${name}": proxy-url is not supported`);
+  const proxyUrl = textOf(entry, 'proxy-url');
+  if (proxyUrl !== undefined && !(URL.canParse(proxyUrl) && new URL(proxyUrl).protocol === 'http:'))
+    throw new KubeconfigError(`cluster "${name}": proxy-url must be an http:// URL: ${JSON.stringify(proxyUrl)}`);
   const ca = await pemOf(cluster, 'certificate-authority');
   const tlsServerName = textOf(entry, 'tls-server-name');
   const otherServers = otherServersOf(entry, name).filter((other) => other !== server);
@@ -161,6 +162,7 @@ async function clusterOf(cluster: ConfigEntry, name: string): Promise<Omit<Serve
     ...(ca === undefined ? {} : { ca }),
     ...(entry['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
   };
 }
 
