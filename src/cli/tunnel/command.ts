@@ -124,7 +124,7 @@ const connect: Action = {
   description:
     'Open a connection to a hub and keep it open. Connections that the hub opens over it go to one address, the API server of this ' +
     'cluster; nothing of the hub can be reached from here. Several replicas, and several hubs, can run at once.',
-  examples: ['fairlead tunnel connect hub:9443 --tls-cert-file e.crt --tls-private-key-file e.key --ca-file ca.crt'],
+  examples: ['fairlead tunnel connect hub:9443 --tls-cert-file a.crt --tls-private-key-file a.key --ca-file ca'],
   flags: [
     {
       name: 'server',
