@@ -4,6 +4,7 @@ export type { Explanation } from './explain/explain.ts';
 export { explain, explanationText } from './explain/explain.ts';
 export { waitingSince } from './explain/lag.ts';
 export { skewText, slowness } from './explain/member-problem.ts';
+export { audienceText, hiddenFrom } from './merge/audience.ts';
 export { installDefinitions } from './member/unreadable.ts';
 export { droppedEvents } from './project/export-events.ts';
 export { planText, invalidReason } from './explain/plan.ts';

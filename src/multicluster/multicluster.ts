@@ -16,7 +16,7 @@ import type { MemberEntry } from './member/entry.ts';
 import { Member, readPermits } from './member/member.ts';
 import { memberErrorLevel } from './member/error-level.ts';
 import type { ProbeTimes } from './member/options.ts';
-import { defaultSourceLeaseMs, probeTimesOf } from './member/options.ts';
+import { defaultSourceLeaseMs, liveIn, probeTimesOf } from './member/options.ts';
 import { SharedEndpoints } from './member/shared-endpoints.ts';
 import type { MemberObjectsOptions } from './objects/member-objects.ts';
 import { MemberObjects } from './objects/member-objects.ts';
@@ -191,7 +191,10 @@ class MulticlusterController implements AsyncDisposable {
       const wanted = new Map(entries.map((entry) => [entry.id, entry]));
       for (const entry of wanted.values()) {
         const old = this.#members.get(entry.id);
-        if (old?.version === versionOf(entry)) continue;
+        if (old?.version === versionOf(entry)) {
+          if (old.member.reconfigure(liveIn(entry))) this.#sync.reconfigured(old.member);
+          continue;
+        }
         await this.#add(entry);
         await old?.member[Symbol.asyncDispose]();
       }

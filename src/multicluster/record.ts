@@ -49,6 +49,8 @@ export interface MemberFacts {
   readonly id: string;
   /** The UID of its namespace kube-system, which identifies the cluster. */
   readonly uid?: string | undefined;
+  /** By which audiences select it. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Its caches have synced. Objects of a member that has not synced are unknown, not absent. */
   readonly isSynced: boolean;
   /** It answers probes. */

@@ -239,14 +239,23 @@ export const command: Command = {
         description:
           'Print what would happen if a cluster exported a Service, or no longer did. Exits with 1 if there would be conflicts.',
         examples: ['fairlead mcs plan export shop/web --cluster west'],
-        flags: [{ name: 'cluster', value: 'ID', description: 'the exporting cluster (required)' }],
+        flags: [
+          { name: 'cluster', value: 'ID', description: 'the exporting cluster (required)' },
+          {
+            name: 'audience',
+            value: 'AUDIENCE',
+            description: 'the clusters that may import it: ids and label selectors, such as "west; tier=prod"',
+            default: 'that of the export; else all',
+          },
+        ],
         exitCode: isWell,
       },
       ({ args: [word = '', text = ''], settings }) => {
         const [verb, key] = [verbOf(word), keyOf(text)];
         const cluster = textOf(settings, 'cluster');
         if (cluster === undefined) throw new UsageError('no exporting cluster: pass --cluster ID');
-        return (snapshot) => showPlan(snapshot, key, { verb, cluster });
+        const audience = textOf(settings, 'audience');
+        return (snapshot) => showPlan(snapshot, key, { verb, cluster, audience });
       },
     ),
     explain: reading(

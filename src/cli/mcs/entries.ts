@@ -16,12 +16,14 @@ import type { FileMember, MembersFile } from './members-file.ts';
 export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
   const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
   return members.map((member): MemberEntry => {
+    const { labels, ...settings } = member;
     const own = member.superclusterCIDRs;
     return {
-      ...optionsOf(member),
+      ...optionsOf(settings),
       id: member.id,
+      labels,
       connect: () => connectTo(member, path),
-      version: JSON.stringify([member, superclusterCIDRs]),
+      version: JSON.stringify([settings, superclusterCIDRs]),
       vips: own === undefined ? shared : new Vips(own),
     };
   });

@@ -139,7 +139,7 @@ export async function importMembers(path: string, file: MembersFile, hub: Hub): 
   using home = await openCluster(hub);
   const existing = new Set((await membersIn(home, hub)).map(({ metadata }) => metadata.name));
   const manifests: Manifest[] = [installed(namespaceManifest(hub.namespace), 'multicluster')];
-  for (const { id, kubeconfig, context, ...settings } of file.members) {
+  for (const { id, kubeconfig, context, labels, ...settings } of file.members) {
     if (existing.has(id)) throw new FatalError(`"${id}" is a ClusterMember already; nothing was changed`);
     const config = await embeddedConfig({ paths: pathsOf(kubeconfig, path), context }).catch((error: unknown) => {
       throw new FatalError(`member "${id}" of ${path}: ${messageOf(error)}; nothing was changed`, { cause: error });
@@ -147,7 +147,7 @@ export async function importMembers(path: string, file: MembersFile, hub: Hub): 
     const shared = file.superclusterCIDRs === undefined ? {} : { superclusterCIDRs: file.superclusterCIDRs };
     manifests.push(
       secretManifest(hub, id, config),
-      memberManifest(hub, { id, context: undefined, settings: { ...shared, ...settings } }),
+      memberManifest(hub, { id, context: undefined, labels, settings: { ...shared, ...settings } }),
     );
   }
   await applyAll(home.client, manifests);

@@ -29,8 +29,14 @@ export const memberManifest = (
   {
     id,
     context,
+    labels,
     settings,
-  }: { readonly id: string; readonly context: string | undefined; readonly settings: MemberSettings },
+  }: {
+    readonly id: string;
+    readonly context: string | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly settings: MemberSettings;
+  },
 ): Manifest =>
   installed(
     {
@@ -39,6 +45,7 @@ export const memberManifest = (
       metadata: {
         name: id,
         namespace,
+        ...(labels === undefined ? {} : { labels }),
         ...(context === undefined ? {} : { annotations: { [contextAnnotation]: context } }),
       },
       spec: { secretRef: { name: secretName(id) }, ...settings },

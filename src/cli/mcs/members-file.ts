@@ -3,6 +3,7 @@ import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
 import { parseCidr } from '../../api/addresses.ts';
 import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../api/names.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import { lossPolicies } from '../../api/kinds/multicluster/labels.ts';
 import { UsageError } from '../errors.ts';
@@ -25,6 +26,8 @@ export interface FileMember {
   readonly maxExports?: number;
   readonly maxEndpoints?: number;
   readonly maxEndpointsPerService?: number;
+  /** By which the audiences of exports select it. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly region?: string;
   /** What happens to its endpoints in other clusters when it is lost. */
   readonly onLoss?: LossPolicy;
@@ -42,6 +45,10 @@ export interface MembersFile {
   readonly superclusterCIDRs?: readonly string[];
   readonly members: readonly FileMember[];
 }
+
+/** Whether a key and a value are a label. */
+const isLabel = ([key, value]: readonly [string, unknown]): boolean =>
+  qualifiedNameErrors(key).length === 0 && typeof value === 'string' && labelValueErrors(value).length === 0;
 
 type Check = (value: unknown) => string | undefined;
 
@@ -68,6 +75,8 @@ const checks: Readonly<Record<keyof FileMember, Check>> = {
   maxExports: count,
   maxEndpoints: count,
   maxEndpointsPerService: count,
+  labels: (value) =>
+    isJsonObject(value) && Object.entries(value).every(isLabel) ? undefined : 'expected labels, such as {tier: prod}',
   region: text,
   onLoss: (value) =>
     lossPolicies.some((policy) => policy === value) ? undefined : `expected ${lossPolicies.join(', ')}`,

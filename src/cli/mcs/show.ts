@@ -7,6 +7,7 @@ import {
   droppedEvents,
   explain,
   explanationText,
+  hiddenFrom,
   planChange,
   planText,
   invalidReason,
@@ -34,7 +35,7 @@ const keyOf = (key: Key): { readonly namespace: string; readonly name: string } 
 
 /** Explains a service: exporters, views and conflicts. */
 export function showExplanation(snapshot: Snapshot, key: Key): CommandOutput {
-  const explanation = explain(snapshot.merged(key));
+  const explanation = explain(snapshot.merged(key), snapshot.groups(key));
   const unread = snapshot.problems();
   const leftOut = droppedEvents(snapshot.dropped(key)).map(({ message }) => message);
   return {
@@ -48,7 +49,7 @@ export function showExplanation(snapshot: Snapshot, key: Key): CommandOutput {
 export function showPlan(
   snapshot: Snapshot,
   key: Key,
-  change: { readonly verb: 'export' | 'unexport'; readonly cluster: string },
+  change: { readonly verb: 'export' | 'unexport'; readonly cluster: string; readonly audience?: string | undefined },
 ): CommandOutput {
   const { conflictPolicy, members, rules } = snapshot;
   const member = memberOf(snapshot, change.cluster);
@@ -56,7 +57,7 @@ export function showPlan(
   if (problem !== undefined) throw new FatalError(`cannot plan an export: ${problem}`);
   const planned = planChange(
     key,
-    { verb: change.verb, member },
+    { verb: change.verb, member, audience: change.audience },
     { merged: snapshot.merged(key), members, conflictPolicy, rules, now: timestamp(Date.now()) },
   );
   return {
@@ -91,7 +92,8 @@ export async function showWhy(snapshot: Snapshot, key: Key, { from, api, dnsOf }
     members.map(async (member) => {
       const dns = dnsOf(member.id);
       return why({
-        merged: snapshot.merged(key),
+        merged: snapshot.mergedFor(key, member),
+        hidden: hiddenFrom(snapshot.merged(key), member.facts()),
         api,
         from: member.facts(),
         members: snapshot.members.map((each) => each.facts()),

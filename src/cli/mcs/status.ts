@@ -3,7 +3,14 @@ import { duration } from '../../api/columns.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Key } from '../../client/key.ts';
 import type { LeaseState, Snapshot } from '../../multicluster/inspect.ts';
-import { droppedEvents, skewText, slowness, waitingSince } from '../../multicluster/inspect.ts';
+import {
+  audienceText,
+  droppedEvents,
+  hiddenFrom,
+  skewText,
+  slowness,
+  waitingSince,
+} from '../../multicluster/inspect.ts';
 import type { Member } from '../../multicluster/member/member.ts';
 import type { Actual } from '../../multicluster/project/desired.ts';
 import { diff } from '../../multicluster/project/diff.ts';
@@ -30,10 +37,12 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): CommandOu
     ]),
   ]);
   const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
+  const audiences = [...new Set(rows.map(({ service }) => service))].flatMap((key) => audienceLines(snapshot, key));
   return {
     value: rows,
     lines: [
       ...lines,
+      ...audiences,
       ...exports,
       ...foreignSources(snapshot, rows),
       ...snapshot.problems(),
@@ -42,6 +51,13 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): CommandOu
     isWell: rows.every(({ isWell }) => isWell),
   };
 }
+
+/** A line for each export that only some clusters import. */
+const audienceLines = (snapshot: Snapshot, key: Key): readonly string[] =>
+  snapshot.merged(key).exporters.flatMap(({ cluster, record }) => {
+    const audience = audienceText(record);
+    return audience === undefined ? [] : [`${key} of ${cluster} is exported to ${audience}`];
+  });
 
 /** A member, and the states of the leases of its sources. */
 interface Cluster {
@@ -80,7 +96,8 @@ const behind = (writes: number, lagMs: number | undefined): string =>
 
 function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Cluster) {
   const { desired, actual } = snapshot.desired(key, member);
-  const { order, conflicts } = snapshot.merged(key);
+  const { order, conflicts } = snapshot.mergedFor(key, member);
+  const hidden = hiddenFrom(snapshot.merged(key), member.facts()).map(({ cluster: id }) => id);
   const difference = diff(desired, actual, { now: '' });
   const endpoints = actual.slices.filter(isOurSlice).flatMap((slice) => slice.endpoints ?? []);
   const { serviceImport, importedService } = actual;
@@ -91,7 +108,8 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Cluster
   const lagMs = pending === 0 ? 0 : since === undefined ? undefined : Math.max(0, now - since);
   const [problem] = [...desired.refusals, ...difference.foreignObjects].map(({ message }) => message);
   const isEmpty = order.length === 0 && from.length === 0;
-  const settled = isEmpty ? 'nothing to import' : conflicts.length > 0 ? 'in conflict' : 'in sync';
+  const excluded = hidden.length === 0 ? undefined : `not in the audience of ${hidden.join(', ')}`;
+  const settled = isEmpty ? (excluded ?? 'nothing to import') : conflicts.length > 0 ? 'in conflict' : 'in sync';
   const known = problem ?? (pending > 0 ? behind(pending, lagMs) : settled);
   const isRead = snapshot.problemOf(member) === undefined;
   const state = isRead ? [known, ...unavailable(member.id, from, { actual, leases })].join('; ') : 'cannot be read';
@@ -106,9 +124,10 @@ function statusIn(snapshot: Snapshot, key: Key, { member, now, leases }: Cluster
     pending,
     // null: a write is pending, and its source has no time for it.
     lagSeconds: lagMs === undefined ? null : lagMs / 1000,
+    hiddenFrom: hidden,
     answerSeconds: member.probe.latencyMs / 1000,
     state,
-    isWell: state === 'in sync',
+    isWell: state === 'in sync' || state === excluded,
   };
 }
 

@@ -2,7 +2,15 @@
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
-import { explain, explanationText, invalidReason, planChange, planText, why } from '../../multicluster/inspect.ts';
+import {
+  explain,
+  explanationText,
+  hiddenFrom,
+  invalidReason,
+  planChange,
+  planText,
+  why,
+} from '../../multicluster/inspect.ts';
 import type { Viewer } from '../server/viewer.ts';
 import type { ExportPlanText, Sharing } from '../view/details.ts';
 import type { ClusterSet } from './cluster-set.ts';
@@ -14,7 +22,8 @@ export function sharingOf(key: string, cluster: string, set: ClusterSet): Promis
     const member = memberOf(snapshot, cluster);
     const merged = snapshot.merged(key);
     const { steps } = why({
-      merged,
+      merged: snapshot.mergedFor(key, member),
+      hidden: hiddenFrom(merged, member.facts()),
       api: merged.exporters.some(({ record }) => record.superclusterExport !== undefined)
         ? 'supercluster'
         : 'clusterset',
@@ -27,7 +36,7 @@ export function sharingOf(key: string, cluster: string, set: ClusterSet): Promis
     const unread = snapshot.problems();
     return {
       steps: steps.filter(({ step }) => step !== 'dns'),
-      explanation: [explanationText(explain(merged), unread.length > 0), ...unread].join('\n'),
+      explanation: [explanationText(explain(merged, snapshot.groups(key)), unread.length > 0), ...unread].join('\n'),
     };
   });
 }

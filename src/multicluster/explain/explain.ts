@@ -1,6 +1,8 @@
 // Explains a service: its exporters, views, and conflicts with their fixes, as data and as text.
 import type { Conflict } from '../merge/conflict.ts';
-import { listText, valueText } from '../merge/conflict.ts';
+import type { ImporterGroup } from '../merge/audience.ts';
+import { audienceProblem, audienceText, conflictsIn } from '../merge/audience.ts';
+import { clustersText, listText, valueText } from '../merge/conflict.ts';
 import type { Exporter, Merged, View } from '../merge/merged.ts';
 import type { ServiceKey, McsApi } from '../record.ts';
 import { exportedAt, textOf } from '../record.ts';
@@ -14,6 +16,8 @@ export interface ExporterReport {
   /** Why it is not merged. */
   readonly reason?: string;
   readonly message?: string;
+  /** The clusters that import its exports, as the annotation names them; undefined: all. */
+  readonly audience?: string;
 }
 
 /** One view of the service. */
@@ -38,18 +42,47 @@ export interface Explanation extends ServiceKey {
   readonly exporters: readonly ExporterReport[];
   readonly views: { readonly [api in McsApi]: ViewReport };
   readonly conflicts: readonly Conflict[];
+  /** The views of clusters that import different exports, because exports have audiences; undefined: all import the same. */
+  readonly importers?: readonly (Pick<Explanation, 'views' | 'conflicts'> & { readonly clusters: readonly string[] })[];
 }
 
-/** Explains a merged service. */
-export const explain = (merged: Merged): Explanation => ({
-  namespace: merged.namespace,
-  name: merged.name,
-  exporters: merged.exporters.map((exporter) => exporterReport(exporter, merged)),
-  views: { supercluster: viewReport(merged, 'supercluster'), clusterset: viewReport(merged, 'clusterset') },
-  conflicts: merged.conflicts,
+/** Explains a merged service; `groups`: what the clusters import of it, default all the same. */
+export function explain(merged: Merged, groups: readonly ImporterGroup[] = []): Explanation {
+  const hasAudience = merged.exporters.some(({ record }) => audienceText(record) !== undefined);
+  return {
+    namespace: merged.namespace,
+    name: merged.name,
+    exporters: merged.exporters.map((exporter) => exporterReport(exporter, merged)),
+    views: viewsOf(merged),
+    conflicts: hasAudience && groups.length > 0 ? conflictsIn(groups) : merged.conflicts,
+    ...(hasAudience
+      ? {
+          importers: groups.map((group) => ({
+            clusters: group.importers,
+            views: viewsOf(group.merged),
+            conflicts: group.merged.conflicts,
+          })),
+        }
+      : {}),
+  };
+}
+
+const viewsOf = (merged: Merged): Explanation['views'] => ({
+  supercluster: viewReport(merged, 'supercluster'),
+  clusterset: viewReport(merged, 'clusterset'),
 });
 
-function exporterReport({ cluster, record, verdict }: Exporter, { quarantined }: Merged): ExporterReport {
+function exporterReport(exporter: Exporter, merged: Merged): ExporterReport {
+  const audience = audienceText(exporter.record);
+  const message = audienceProblem(exporter.record);
+  return {
+    ...reportOf(exporter, merged),
+    ...(audience === undefined ? {} : { audience }),
+    ...(message === undefined ? {} : { reason: 'InvalidAudience', message }),
+  };
+}
+
+function reportOf({ cluster, record, verdict }: Exporter, { quarantined }: Merged): ExporterReport {
   const since = exportedAt(record);
   switch (verdict.state) {
     case 'leaving':
@@ -80,17 +113,26 @@ function viewReport({ views, order }: Merged, api: McsApi): ViewReport {
 
 /** The explanation as text; `isPartial`: some clusters could not be read. */
 export function explanationText(explanation: Explanation, isPartial = false): string {
-  const { exporters, views, conflicts } = explanation;
-  const rows = exporters.map(({ cluster, since, state, message = '' }) => [cluster, state, `since ${since}`, message]);
+  const { exporters, views, conflicts, importers } = explanation;
+  const rows = exporters.map(({ cluster, since, state, message = '', audience }) => [
+    cluster,
+    state,
+    `since ${since}`,
+    [...(audience === undefined ? [] : [`to ${audience}`]), ...(message === '' ? [] : [message])].join('; '),
+  ]);
+  const shown = importers ?? [{ clusters: [], views }];
   return [
     textOf(explanation),
     ...(exporters.length === 0 ? [`  ${isPartial ? unexportedInReadClusters : unexported}`] : []),
     ...columns(rows, '  '),
     ...columns(
-      [
-        ['ImportedService', viewText(views.supercluster)],
-        ['ServiceImport', viewText(views.clusterset)],
-      ],
+      shown.flatMap(({ clusters, views: { supercluster, clusterset } }) => {
+        const where = clusters.length === 0 ? '' : ` in ${clustersText(clusters)}`;
+        return [
+          [`ImportedService${where}`, viewText(supercluster)],
+          [`ServiceImport${where}`, viewText(clusterset)],
+        ];
+      }),
       '  ',
     ),
     ...conflicts.flatMap(conflictLines),

@@ -1,5 +1,6 @@
 // Plans that one member exports a service, or withdraws its export, given the current state of all members.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { audienceAnnotation } from '../../api/kinds/multicluster/audience.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
 import { guard } from '../guard/guard.ts';
@@ -28,12 +29,14 @@ export interface PlannedChange {
   readonly member: Member;
   /** The Service as it would be; default: as it is. */
   readonly service?: Service | undefined;
+  /** The audience of the export; default: that of its export, if there is one. */
+  readonly audience?: string | undefined;
 }
 
 /** Plans that `member` exports a service, or withdraws it; nothing is written. */
 export function planChange(
   key: Key,
-  { verb, member, service }: PlannedChange,
+  { verb, member, service, audience }: PlannedChange,
   { merged, members, conflictPolicy, rules, now }: PlanSource,
 ): ExportPlan {
   const { namespace = '', name } = nameFor(key);
@@ -47,6 +50,10 @@ export function planChange(
       slices: caches.slices.by('service', key),
       region: options.region,
       now,
+      annotations: {
+        ...(caches.serviceExports.get(key) ?? caches.superclusterExports.get(key))?.metadata.annotations,
+        ...(audience === undefined ? {} : { [audienceAnnotation]: audience }),
+      },
     },
   );
   const { policy = {} } = options;

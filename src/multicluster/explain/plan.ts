@@ -1,6 +1,7 @@
 // Plans the effects of a new or withdrawn export with the same functions as the controller, without writing.
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Conflict } from '../merge/conflict.ts';
+import { hiddenFrom, importerGroups, mergeFor } from '../merge/audience.ts';
 import { listText } from '../merge/conflict.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, MergeOptions } from '../merge/merged.ts';
@@ -43,6 +44,8 @@ export interface ImporterPlan {
   readonly writes: { readonly create: number; readonly update: number; readonly delete: number };
   /** The number of slices afterwards. */
   readonly slices: number;
+  /** The exporting clusters whose audience does not include it. */
+  readonly hiddenFrom: readonly string[];
 }
 
 /** The plan of a change of exports. */
@@ -71,14 +74,19 @@ export const hypotheticalExport = (
   {
     cluster,
     now,
+    annotations = {},
     ...source
-  }: Pick<ClusterExport, 'cluster' | 'service' | 'slices' | 'region'> & { readonly now: string },
+  }: Pick<ClusterExport, 'cluster' | 'service' | 'slices' | 'region'> & {
+    readonly now: string;
+    /** The annotations of the export. */
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  },
 ): ClusterExport => ({
   cluster,
   namespace: key.namespace,
   name: key.name,
   ...source,
-  serviceExport: { metadata: { ...key, creationTimestamp: now }, spec: {} },
+  serviceExport: { metadata: { ...key, creationTimestamp: now, annotations }, spec: {} },
 });
 
 /** Plans a change of exports. */
@@ -86,16 +94,28 @@ export function plan(key: ServiceKey, input: PlanInput): ExportPlan {
   const { before, after, members, unknownClusters = new Set(), options = {} } = input;
   const old = merge(key, before, options);
   const merged = merge(key, after, { ...options, incumbents: options.incumbents ?? old.order });
-  const idsBefore = new Set(old.conflicts.map(idOf));
-  const idsAfter = new Set(merged.conflicts.map(idOf));
+  const facts = members.map((member) => member.facts);
+  const [explainedBefore, explainedAfter] = [old, merged].map((each) =>
+    explain(
+      each,
+      importerGroups(facts, (importer) => mergeFor(each, importer, options)),
+    ),
+  );
+  if (explainedBefore === undefined || explainedAfter === undefined)
+    throw new Error('bug: two merges have two results');
+  const idsBefore = new Set(explainedBefore.conflicts.map(idOf));
+  const idsAfter = new Set(explainedAfter.conflicts.map(idOf));
   return {
     namespace: key.namespace,
     name: key.name,
-    before: explain(old),
-    after: explain(merged),
-    newConflicts: merged.conflicts.filter((conflict) => !idsBefore.has(idOf(conflict))),
-    solvedConflicts: old.conflicts.filter((conflict) => !idsAfter.has(idOf(conflict))),
-    importers: members.map((member) => importerPlan(merged, member, unknownClusters)),
+    before: explainedBefore,
+    after: explainedAfter,
+    newConflicts: explainedAfter.conflicts.filter((conflict) => !idsBefore.has(idOf(conflict))),
+    solvedConflicts: explainedBefore.conflicts.filter((conflict) => !idsAfter.has(idOf(conflict))),
+    importers: members.map((member) => ({
+      ...importerPlan(mergeFor(merged, member.facts, options), member, unknownClusters),
+      hiddenFrom: hiddenFrom(merged, member.facts).map(({ cluster }) => cluster),
+    })),
   };
 }
 
@@ -105,7 +125,7 @@ function importerPlan(
   merged: Merged,
   { facts, actual, vipFor }: PlanMember,
   unknownClusters: ReadonlySet<string>,
-): ImporterPlan {
+): Omit<ImporterPlan, 'hiddenFrom'> {
   const target = { member: facts, vip: vipFor(merged), unknownClusters };
   const writes: Write[] = [];
   let current = actual;
@@ -120,7 +140,7 @@ function importerPlan(
   throw new Error('bug: a plan has four steps');
 }
 
-function summary(facts: MemberFacts, desired: Desired, writes: readonly Write[]): ImporterPlan {
+function summary(facts: MemberFacts, desired: Desired, writes: readonly Write[]): Omit<ImporterPlan, 'hiddenFrom'> {
   const count = (wanted: Write['verb']): number => writes.filter(({ verb }) => verb === wanted).length;
   const { serviceImport, importedService, slices } = desired;
   const { ips } = serviceImport?.spec ?? {};
@@ -168,7 +188,9 @@ const withAddress = (service: Service, before: Service | undefined): Service => 
 /** Why the new export would be invalid; undefined: it would be valid, or none is planned. */
 export function invalidReason({ before, after }: ExportPlan): string | undefined {
   const known = new Set(before.exporters.map(({ cluster }) => cluster));
-  return after.exporters.find(({ cluster, state }) => state === 'invalid' && !known.has(cluster))?.message;
+  return after.exporters.find(
+    ({ cluster, state, reason }) => (state === 'invalid' || reason === 'InvalidAudience') && !known.has(cluster),
+  )?.message;
 }
 
 /** The plan as text. */
@@ -176,9 +198,11 @@ export function planText(change: ExportPlan): string {
   const problem = invalidReason(change);
   if (problem !== undefined) return `${textOf(change)}\n  nothing would be exported: ${problem}`;
   const { before, after, newConflicts, solvedConflicts, importers } = change;
-  const rows = importers.map(({ cluster, isReachable, ips, refusals, writes, slices }) => [
+  const rows = importers.map(({ cluster, isReachable, ips, refusals, writes, slices, hiddenFrom: hidden }) => [
     cluster,
-    refusals[0]?.message ?? (isReachable ? (ips.length > 0 ? listText(ips) : 'no address') : 'cannot be reached now'),
+    (hidden.length > 0 && slices === 0 ? `not in the audience of ${listText(hidden)}` : undefined) ??
+      refusals[0]?.message ??
+      (isReachable ? (ips.length > 0 ? listText(ips) : 'no address') : 'cannot be reached now'),
     `slices: ${slices}`,
     `${writes.create} created, ${writes.update} changed, ${writes.delete} deleted`,
   ]);

@@ -7,6 +7,7 @@ import type { LeaseState } from './why.ts';
 import { identityProblems } from '../guard/identity.ts';
 import { sourceOfLease, uidOfLease } from '../lease/lease.ts';
 import { leasesIn } from '../lease/renewer.ts';
+import type { ImporterGroup } from '../merge/audience.ts';
 import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import type { Dropped, SetRules } from '../guard/policy.ts';
@@ -87,6 +88,16 @@ export class Snapshot implements AsyncDisposable {
     return this.#services.get(key);
   }
 
+  /** The merged service as a member imports it. */
+  mergedFor(key: Key, member: Member): Merged {
+    return this.#services.getFor(key, member);
+  }
+
+  /** The members by the exports that they import of a service. */
+  groups(key: Key): readonly ImporterGroup[] {
+    return this.#services.groups(key);
+  }
+
   /** What is ignored of the exports of a service. */
   dropped(key: Key): readonly Dropped[] {
     this.merged(key);
@@ -99,7 +110,7 @@ export class Snapshot implements AsyncDisposable {
       new Set(this.members.filter(matches).map(({ id }) => id));
     return desiredIn({
       key,
-      merged: this.merged(key),
+      merged: this.mergedFor(key, member),
       member,
       unknown: ids(({ id, caches }) => this.#rejected.has(id) || !caches.isSynced),
       lost: ids(({ probe }) => probe.state === 'lost'),

@@ -1,7 +1,9 @@
 // Why a service is missing in a cluster: the steps from its export to its DNS name, and the first broken one.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
+import { audienceAnnotation } from '../../api/kinds/multicluster/audience.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Dropped } from '../guard/policy.ts';
+import { audienceProblem, audienceText } from '../merge/audience.ts';
 import { listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
@@ -20,6 +22,8 @@ export type DnsAnswer = { readonly name: string; readonly addresses: readonly st
 
 export interface WhyInput {
   readonly merged: Merged;
+  /** The exports whose audience does not include `from`; default none. They are not in `merged`. */
+  readonly hidden?: readonly Exporter[] | undefined;
   /** The view to check: `supercluster.local` or `clusterset.local`. */
   readonly api: McsApi;
   /** The cluster in which the service is missing. */
@@ -38,6 +42,7 @@ export interface WhyInput {
 export type StepName =
   | 'members'
   | 'export'
+  | 'audience'
   | 'valid'
   | 'merged'
   | 'namespace'
@@ -72,6 +77,7 @@ const unknown = (message: string): Finding => ({ state: 'unknown', message });
 const walk: readonly (readonly [StepName, (input: WhyInput) => Finding])[] = [
   ['members', membersStep],
   ['export', exportStep],
+  ['audience', audienceStep],
   ['valid', validStep],
   ['merged', mergedStep],
   ['namespace', namespaceStep],
@@ -82,19 +88,26 @@ const walk: readonly (readonly [StepName, (input: WhyInput) => Finding])[] = [
   ['dns', dnsStep],
 ];
 
+const walkWithoutAudience = walk.filter(([step]) => step !== 'audience');
+
+const hiddenOf = ({ hidden = [] }: WhyInput): readonly Exporter[] => hidden;
+
+const hasAudience = ({ record }: Exporter): boolean => audienceText(record) !== undefined;
+
 /** Checks the steps in order, up to the first broken one. */
 export function why(input: WhyInput): Reasons {
-  const found = walk.map(([step, find]): Step => ({ step, ...find(input) }));
+  const steps = input.merged.exporters.some(hasAudience) || hiddenOf(input).length > 0 ? walk : walkWithoutAudience;
+  const found = steps.map(([step, find]): Step => ({ step, ...find(input) }));
   const end = found.findIndex(({ state }) => state === 'broken');
-  const steps = found.map((step, index): Step =>
+  const reached = found.map((step, index): Step =>
     end === -1 || index <= end ? step : { step: step.step, state: 'not reached', message: `after ${found[end]?.step}` },
   );
   return {
     namespace: input.merged.namespace,
     name: input.merged.name,
     from: input.from.id,
-    steps,
-    broken: steps.find(({ state }) => state === 'broken')?.step,
+    steps: reached,
+    broken: reached.find(({ state }) => state === 'broken')?.step,
   };
 }
 
@@ -120,13 +133,29 @@ const unreadOf = (members: readonly MemberFacts[]): readonly string[] =>
 
 const namesOf = (exporters: readonly Exporter[]): string => listText(exporters.map(({ cluster }) => cluster));
 
-function exportStep({ merged, members }: WhyInput): Finding {
-  const standing = merged.exporters.filter(({ verdict }) => verdict.state !== 'leaving');
+function exportStep(input: WhyInput): Finding {
+  const { merged, members } = input;
+  const standing = [...merged.exporters, ...hiddenOf(input)].filter(({ verdict }) => verdict.state !== 'leaving');
   if (standing.length > 0) return ok(`exported by ${namesOf(standing)}`);
   if (merged.exporters.length > 0) return broken(`the exports of ${namesOf(merged.exporters)} are being deleted`);
   const away = unreadOf(members);
   if (away.length > 0) return unknown(`no cluster that can be read exports it; ${listText(away)} cannot be read`);
   return broken(`no cluster exports ${textOf(merged)}: create a ServiceExport of that name beside the Service`);
+}
+
+/** Which exports name the cluster in their audience. */
+function audienceStep(input: WhyInput): Finding {
+  const { from, merged } = input;
+  const hidden = hiddenOf(input).filter(({ verdict }) => verdict.state !== 'leaving');
+  const texts = hidden.map(({ cluster, record }) =>
+    audienceProblem(record) === undefined
+      ? `${from.id} is not in the audience of the export of ${cluster} ("${audienceText(record) ?? ''}")`
+      : `${cluster}: ${audienceProblem(record) ?? ''}`,
+  );
+  if (merged.exporters.some(({ verdict }) => verdict.state !== 'leaving'))
+    return ok([`${from.id} may import what ${namesOf(merged.exporters)} exports`, ...texts].join('; '));
+  if (texts.length === 0) return unknown('there is no export');
+  return broken(`${texts.join('; ')}: add it to annotation ${audienceAnnotation} there`);
 }
 
 function validStep({ merged: { exporters } }: WhyInput): Finding {

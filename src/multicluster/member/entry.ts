@@ -7,7 +7,7 @@ import type { MemberOptions } from './options.ts';
 export interface MemberEntry extends MemberOptions {
   /** Opens the connection that is this member's identity. */
   readonly connect: () => Client;
-  /** Changes when anything in the entry does: the member is then replaced. Default: its id. */
+  /** Changes when anything in the entry but `LiveOptions` does: the member is then replaced. Default: its id. */
   readonly version?: string | undefined;
 }
 

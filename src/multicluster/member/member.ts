@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Kind } from '../../api/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -34,8 +35,8 @@ import { withDeadline } from './deadline.ts';
 import { subscribeTo } from './events.ts';
 import type { MemberListener, MutationCaches } from './events.ts';
 import { ExportEventRecorder } from './export-events.ts';
-import type { MemberOptions, ProbeTimes } from './options.ts';
-import { defaultMemberLimit, defaultSourceLeaseMs, probeTimesOf } from './options.ts';
+import type { LiveOptions, MemberOptions, ProbeTimes } from './options.ts';
+import { defaultMemberLimit, defaultSourceLeaseMs, liveIn, probeTimesOf } from './options.ts';
 import { HealthProbe } from './health-probe.ts';
 import { SharedEndpoints } from './shared-endpoints.ts';
 import { MutationCache } from './mutation-cache.ts';
@@ -66,7 +67,7 @@ const requestTimeoutMs = 15_000;
 
 /** One cluster of the set, over its own connection: its exports, its imports, and whether it answers. */
 export class Member implements AsyncDisposable {
-  readonly options: MemberOptions;
+  #options: MemberOptions;
   readonly client: Client;
   readonly caches: MemberCaches;
   readonly probe: HealthProbe;
@@ -90,7 +91,7 @@ export class Member implements AsyncDisposable {
     clock = systemClock,
     ...options
   }: MemberSetup) {
-    this.options = options;
+    this.#options = options;
     this.client = client;
     this.#clock = clock;
     const firstAnswer = Promise.withResolvers<void>();
@@ -167,10 +168,23 @@ export class Member implements AsyncDisposable {
     return this.isReady || this.probe.state === 'silent' || this.probe.state === 'lost';
   }
 
+  get options(): MemberOptions {
+    return this.#options;
+  }
+
+  /** Changes options that need no new connection. Returns whether any did. */
+  reconfigure(live: LiveOptions): boolean {
+    const next = { ...this.#options, ...live };
+    if (isDeepStrictEqual(liveIn(next), liveIn(this.#options))) return false;
+    this.#options = next;
+    return true;
+  }
+
   facts(): MemberFacts {
     const { caches, options, probe } = this;
     return {
       id: options.id,
+      labels: options.labels,
       uid: probe.uid,
       isSynced: caches.isSynced,
       isConnected: probe.state === 'alive',

@@ -3,8 +3,14 @@ import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import type { Usage } from '../../client/limits.ts';
 import type { Vips } from './vips.ts';
 
+/** What changes without a new connection: the member is read on. */
+export interface LiveOptions {
+  /** By which the audiences of exports select it. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
 /** The configuration of a member. */
-export interface MemberOptions {
+export interface MemberOptions extends LiveOptions {
   readonly id: string;
   /** What it may export; default: no restrictions of its own. */
   readonly policy?: MemberPolicy | undefined;
@@ -24,6 +30,9 @@ export interface MemberOptions {
   /** Another controller writes to it, such as an agent of its own: this one only checks what it holds. */
   readonly isReadOnly?: boolean | undefined;
 }
+
+/** The options that need no new connection. */
+export const liveIn = ({ labels }: LiveOptions): LiveOptions => ({ labels });
 
 /** More Services, EndpointSlices, namespaces, exports and imports than the largest clusters have. */
 export const defaultMemberLimit: Usage = { objects: 500_000, bytes: 256 << 20 };

@@ -68,6 +68,8 @@ export interface Merged extends ServiceKey {
   readonly quarantined: readonly string[];
   /** undefined: nothing is imported in that API. */
   readonly views: { readonly [api in McsApi]: View | undefined };
+  /** The clusters that it is withdrawn from, where others that import other exports have it; undefined: all or none. */
+  readonly withdrawnFrom?: readonly string[] | undefined;
 }
 
 /** How the supercluster view treats a conflict; in the clusterset view the oldest always wins. */

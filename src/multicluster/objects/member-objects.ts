@@ -154,7 +154,7 @@ function sharedVips(): (cidrs: readonly string[]) => Vips {
 }
 
 function entryFor(
-  { metadata: { name: id = '', uid, deletionTimestamp }, spec }: ClusterMember,
+  { metadata: { name: id = '', uid, deletionTimestamp, labels }, spec }: ClusterMember,
   usable: UsableAccess | undefined,
   { vips, connect }: { readonly vips: ReturnType<typeof sharedVips>; readonly connect: () => Client },
 ): MemberEntry {
@@ -163,6 +163,7 @@ function entryFor(
   return {
     ...optionsOf(settings),
     id,
+    labels,
     isLeaving,
     vips: settings.superclusterCIDRs && vips(settings.superclusterCIDRs),
     connect,

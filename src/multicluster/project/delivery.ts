@@ -1,4 +1,5 @@
 // The delivery state of a service in one member, derived from its objects.
+import { audienceAnnotation } from '../../api/kinds/multicluster/audience.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { MemberFacts } from '../record.ts';
 import type { Actual, Desired, Difference, Refusal } from './desired.ts';
@@ -36,6 +37,25 @@ export const rejectedIn = (cluster: string, message: string): Delivery => ({
   state: 'acknowledged',
   hasAddress: true,
   refusal: { reason: 'Rejected', message },
+});
+
+/** Nothing is imported into a cluster that the audience of the export does not include. */
+export const excludedIn = (cluster: string): Delivery => ({
+  cluster,
+  state: 'acknowledged',
+  hasAddress: true,
+  refusal: { reason: 'NotInAudience', message: `cluster ${cluster} is not in the audience of the export` },
+});
+
+/** An audience is incomplete while it names a cluster that the set does not have. */
+export const unknownMemberIn = (cluster: string): Delivery => ({
+  cluster,
+  state: 'refused',
+  hasAddress: true,
+  refusal: {
+    reason: 'UnknownMember',
+    message: `annotation ${audienceAnnotation} names cluster ${cluster}, which is not a member of the set: correct the annotation, or add the cluster with \`fairlead mcs join\``,
+  },
 });
 
 /** Why a service is not imported into a cluster without its namespace. */

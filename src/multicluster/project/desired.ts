@@ -66,6 +66,9 @@ export interface ImportStatus {
 export interface Refusal {
   readonly reason:
     | 'NamespaceAbsent'
+    | 'NotInAudience'
+    /** The audience of an export names a cluster that the set does not have. */
+    | 'UnknownMember'
     | 'NameRefused'
     | 'NoAddress'
     | 'FamilyNotSupported'

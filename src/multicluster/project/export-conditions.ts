@@ -1,4 +1,5 @@
 // Computes the conditions of an export in each API.
+import { audienceProblem } from '../merge/audience.ts';
 import { clustersText, conflictsText, listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { McsApi } from '../record.ts';
@@ -24,10 +25,12 @@ export type ExportConditions = { readonly [api in McsApi]: readonly PlannedCondi
 /** The conditions of the exports of a cluster that is not leaving. */
 export function exportConditions(
   merged: Merged,
-  { cluster, verdict }: Exporter,
+  { cluster, verdict, record }: Exporter,
   deliveries: readonly Delivery[],
 ): ExportConditions {
   if (verdict.state === 'invalid') return invalidConditions(verdict.reason, verdict.message);
+  const problem = audienceProblem(record);
+  if (problem !== undefined) return invalidConditions('InvalidAudience', problem);
   return {
     supercluster: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'supercluster')],
     clusterset: [valid, ready(deliveries), conflicting(merged, 'clusterset')],
@@ -98,10 +101,15 @@ function initialized(deliveries: readonly Delivery[]): PlannedCondition {
 }
 
 /** Whether all clusters have the service, or which lag (MCS-20, MCS-23). */
-function exported({ views, quarantined }: Merged, cluster: string, deliveries: readonly Delivery[]): PlannedCondition {
+function exported(
+  { views, quarantined, withdrawnFrom }: Merged,
+  cluster: string,
+  deliveries: readonly Delivery[],
+): PlannedCondition {
   const type = 'Exported';
   if (views.supercluster === undefined) {
-    const message = 'the service is withdrawn from all clusters until the conflict is resolved; see condition Conflict';
+    const from = withdrawnFrom === undefined ? 'all clusters' : clustersText(withdrawnFrom);
+    const message = `the service is withdrawn from ${from} until the conflict is resolved; see condition Conflict`;
     return { type, status: 'False', reason: 'Conflict', message };
   }
   if (quarantined.includes(cluster)) {
@@ -110,7 +118,9 @@ function exported({ views, quarantined }: Merged, cluster: string, deliveries: r
     return { type, status: 'False', reason: 'Quarantined', message };
   }
   const lagging = laggingText(deliveries);
-  if (lagging !== '') return { type, status: 'False', reason: 'Pending', message: lagging };
+  const isUnknown = deliveries.some(({ refusal }) => refusal?.reason === 'UnknownMember');
+  if (lagging !== '')
+    return { type, status: 'False', reason: isUnknown ? 'UnknownMember' : 'Pending', message: lagging };
   if (deliveries.length === 0)
     return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
   return {
@@ -136,12 +146,16 @@ function ready(deliveries: readonly Delivery[]): PlannedCondition {
   return { type, status: 'True', reason: 'Exported', message: missing === '' ? message : `${message}; ${missing}` };
 }
 
-/** Appends the clusters that are skipped: those without the namespace (MCS-109), and those that are rejected. */
+/** Appends the clusters that are skipped: those outside of its audience or without the namespace (MCS-109), and rejected ones. */
 function withSkipped(message: string, deliveries: readonly Delivery[]): string {
   const skipped = (reason: Refusal['reason']): readonly string[] =>
     deliveries.filter(({ refusal }) => refusal?.reason === reason).map(({ cluster }) => cluster);
   const [absent, rejected] = [skipped('NamespaceAbsent'), skipped('Rejected')];
+  const hidden = skipped('NotInAudience');
   const exceptions = [
+    ...(hidden.length === 0
+      ? []
+      : [`${clustersText(hidden)}, which ${hidden.length === 1 ? 'is' : 'are'} not in its audience`]),
     ...(absent.length === 0
       ? []
       : [`${clustersText(absent)}, which ${absent.length === 1 ? 'does' : 'do'} not have its namespace`]),

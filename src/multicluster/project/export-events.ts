@@ -75,7 +75,13 @@ function gapEvents(deliveries: readonly Delivery[]): readonly PlannedEvent[] {
 }
 
 const refusalReason = (reason: NonNullable<Delivery['refusal']>['reason'] | undefined): string =>
-  reason === 'NoAddress' ? 'NoFreeAddress' : reason === 'FamilyNotSupported' ? 'IPFamilyNotSupported' : 'ImportRefused';
+  reason === 'NoAddress'
+    ? 'NoFreeAddress'
+    : reason === 'FamilyNotSupported'
+      ? 'IPFamilyNotSupported'
+      : reason === 'UnknownMember'
+        ? reason
+        : 'ImportRefused';
 
 /** Dropped items that an Event names. */
 const maxNamed = 5;

@@ -2,7 +2,7 @@
 import { messageOf } from '../../api/error-message.ts';
 import type { Key } from '../../client/key.ts';
 import { nameFor } from '../../client/key.ts';
-import { rejectedIn, skippedIn } from '../project/delivery.ts';
+import { excludedIn, rejectedIn, skippedIn } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 
 /** The result of a reconcile that succeeded. */
@@ -79,6 +79,8 @@ export interface DeliveryTarget {
   readonly cluster: string;
   /** Whether the member has the namespace of the service, or may have it. */
   readonly isConcerned: boolean;
+  /** The audience of the exports does not include it. */
+  readonly isExcluded?: boolean | undefined;
   readonly connection: 'alive' | 'silent' | 'lost' | 'unknown';
   /** Why the member does not take part in the set; undefined: it does. */
   readonly rejection?: string | undefined;
@@ -99,10 +101,11 @@ export interface DeliverySource {
  */
 export function deliveryIn(
   state: DeliveryState,
-  { cluster, isConcerned, connection, rejection, unreadable }: DeliveryTarget,
+  { cluster, isConcerned, isExcluded, connection, rejection, unreadable }: DeliveryTarget,
   source: DeliverySource,
 ): Delivery {
   if (rejection !== undefined) return rejectedIn(cluster, rejection);
+  if (isExcluded === true) return excludedIn(cluster);
   // A cluster without the namespace holds nothing, which is right (MCS-109), even if it was lost since.
   if (!isConcerned) return skippedIn(cluster, source.namespace);
   const { last } = state;

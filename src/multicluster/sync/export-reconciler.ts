@@ -8,7 +8,9 @@ import { nameFor } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
 import { revisionOf } from '../member/mutation-cache.ts';
 import { unreadableReason } from '../member/unreadable.ts';
-import { holdsNothingOf } from '../project/delivery.ts';
+import { isInAudience, unknownIn } from '../merge/audience.ts';
+import type { Exporter } from '../merge/merged.ts';
+import { holdsNothingOf, unknownMemberIn } from '../project/delivery.ts';
 import type { Delivery } from '../project/export-conditions.ts';
 import type { Progress } from '../project/exports.ts';
 import { diffExports, diffLeavingExports, isReportedExported } from '../project/exports.ts';
@@ -89,11 +91,11 @@ export class ExportReconciler {
     const { services, metrics } = this.#options;
     for (let step = 0; step < mostSteps; step++) {
       // Read again in each step: an export that was deleted meanwhile must not lose its finalizer because of an old state.
-      const merged = services.get(key);
+      const merged = services.seenBy(key, member.id);
       const exporter = merged.exporters.find(({ cluster }) => cluster === member.id);
       const record = member.record(key);
       if (exporter === undefined || record === undefined) return;
-      const progress = this.#progress(member, key, isComplete);
+      const progress = this.#progress(exporter, key, isComplete);
       const writes = diffExports(merged, { ...exporter, record }, progress);
       const dropped = services.dropped(key).filter(({ cluster }) => cluster === member.id);
       if (step === 0) member.exportEvents.recordDropped(record, dropped);
@@ -107,20 +109,25 @@ export class ExportReconciler {
     }
   }
 
-  #progress(member: Member, key: Key, isComplete: boolean): Progress {
+  #progress(exporter: Exporter, key: Key, isComplete: boolean): Progress {
     const { states, membership, clock } = this.#options;
     const staying = membership.all().filter((each) => each.member.options.isLeaving !== true);
     const targets = staying.map((each) => ({
       cluster: each.member.id,
       isConcerned: each.member.concerns(key),
+      isExcluded: !isInAudience(exporter, { id: each.member.id, labels: each.member.options.labels }),
       connection: each.member.probe.state,
       rejection: problemOf(each),
       unreadable: unreadableReason(each.member),
     }));
-    const deliveries = states.deliveries(key, member.id, targets);
+    const deliveries = states.deliveries(key, exporter.cluster, targets);
+    const known = new Set(membership.members.map(({ id }) => id));
     return {
-      deliveries: isComplete ? deliveries : deliveries.map(withoutAcknowledgement),
-      isWithdrawn: this.#isLeaving(key) && isWithdrawn(key, member.id, membership.participating()),
+      deliveries: [
+        ...(isComplete ? deliveries : deliveries.map(withoutAcknowledgement)),
+        ...unknownIn(exporter.record, known).map(unknownMemberIn),
+      ],
+      isWithdrawn: this.#isLeaving(key) && isWithdrawn(key, exporter.cluster, membership.participating()),
       now: timestamp(clock.now()),
     };
   }

@@ -7,6 +7,7 @@ import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Key } from '../../client/key.ts';
 import type { Member } from '../member/member.ts';
+import { isInAudience } from '../merge/audience.ts';
 import type { Merged } from '../merge/merged.ts';
 import { deliveryOf } from '../project/delivery.ts';
 import type { Actual, Desired, Write } from '../project/desired.ts';
@@ -88,7 +89,13 @@ export class ImportReconciler {
   async reconcile(member: Member, key: Key, signal: AbortSignal): Promise<ImportOutcome> {
     const { services, membership, states } = this.#options;
     const before = states.get(key, member.id);
-    const projection = { key, merged: services.get(key), member, mirrors: member.mirrors, ...membership.byState() };
+    const projection = {
+      key,
+      merged: services.getFor(key, member),
+      member,
+      mirrors: member.mirrors,
+      ...membership.byState(),
+    };
     const version = services.version(key);
     states.apply(key, member.id, { type: 'started' });
     if (member.options.isReadOnly === true) {
@@ -102,7 +109,7 @@ export class ImportReconciler {
       {
         ...projection,
         now: () => timestamp(this.#options.clock.now()),
-        deletionWaitMs: (deletion) => this.#deletionWaitMs(member, projection.merged, deletion),
+        deletionWaitMs: (deletion) => this.#deletionWaitMs(member, key, deletion),
         onWrite: (each) => this.#options.metrics.countWrite(member.id, each),
       },
       signal,
@@ -134,9 +141,9 @@ export class ImportReconciler {
   #tidy(member: Member, key: Key): Pick<ImportOutcome, 'unblocked' | 'isDeleted'> {
     const { services, membership, states } = this.#options;
     const { members } = membership;
-    const { exporters, order } = services.get(key);
-    if (order.length > 0) return kept;
+    if (services.getFor(key, member).order.length > 0) return kept;
     const unblocked = this.#release(member, key);
+    const { exporters } = services.get(key);
     if (exporters.length > 0 || members.some((each) => holdsAnything(each, key)))
       return { unblocked, isDeleted: false };
     // A member whose namespace was deleted first is not reconciled.
@@ -154,16 +161,23 @@ export class ImportReconciler {
   #release({ options: { vips } }: Member, key: Key): ImportOutcome['unblocked'] {
     if (vips === undefined) return notWaiting;
     const sharing = this.#options.membership.members.filter(({ options }) => options.vips === vips);
-    const isUsed = sharing.some((each) => (each.concerns(key) && !each.isReady) || holdsAnything(each, key));
+    const { services } = this.#options;
+    const isUsed = sharing.some(
+      (each) =>
+        (each.concerns(key) && (!each.isReady || services.getFor(key, each).order.length > 0)) ||
+        holdsAnything(each, key),
+    );
     return isUsed ? notWaiting : { keys: vips.release(key), members: sharing.map(({ id }) => id) };
   }
 
-  /** Deletions are limited unless the export itself is being deleted, or the source left the set. */
-  #deletionWaitMs(member: Member, { exporters }: Merged, deletion: Write): number {
+  /** Deletions are limited unless the export itself is being deleted or hides from the member, or the source left the set. */
+  #deletionWaitMs(member: Member, key: Key, deletion: Write): number {
     const { membership, metrics, log } = this.#options;
     const source = deletedSource(deletion);
     if (source === undefined || membership.get(source) === undefined) return 0;
-    if (exporters.some(({ cluster, verdict }) => cluster === source && verdict.state === 'leaving')) return 0;
+    const exporter = this.#options.services.get(key).exporters.find(({ cluster }) => cluster === source);
+    const importer = { id: member.id, labels: member.options.labels };
+    if (exporter !== undefined && (exporter.verdict.state === 'leaving' || !isInAudience(exporter, importer))) return 0;
     const total = member.caches.slices.by('source', source).length;
     const waitMs = this.#stateOf(member).limiter.waitMs(source, total);
     if (waitMs > 0) {

@@ -5,6 +5,8 @@ import { guard } from '../guard/guard.ts';
 import type { Dropped, MemberPolicy, SetRules } from '../guard/policy.ts';
 import { overQuota } from '../guard/quotas.ts';
 import { reservedRangesOf } from '../guard/reserved-ranges.ts';
+import type { ImporterGroup } from '../merge/audience.ts';
+import { audienceText, conflictsIn, hiddenFrom, importerGroups, mergeFor, seenByExporter } from '../merge/audience.ts';
 import { merge } from '../merge/merge.ts';
 import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import { recordsIn } from '../member/keys.ts';
@@ -34,6 +36,8 @@ export class Services {
   readonly #counted = new WeakMap<Member, { readonly denials: ReadonlyMap<Key, Denial>; readonly isDue: boolean }>();
   /** Key → the last result; its order keeps incumbents first. */
   readonly #merged = new Map<Key, Merged>();
+  /** Last result → exporting clusters → the merge of the exports of these alone. */
+  readonly #partial = new WeakMap<Merged, Map<string, Merged>>();
   /** Key → version of the last result. Versions only increase, even if a service is deleted in between. */
   readonly #versions = new Map<Key, number>();
   #lastVersion = 0;
@@ -133,6 +137,42 @@ export class Services {
     this.#merged.set(key, merged);
     this.#versions.set(key, ++this.#lastVersion);
     return merged;
+  }
+
+  /** The merged service as a member imports it: without the exports whose audience does not include the member. */
+  getFor(key: Key, { id, options: { labels } }: Pick<Member, 'id' | 'options'>): Merged {
+    const merged = this.get(key);
+    const importer = { id, labels };
+    const hidden = hiddenFrom(merged, importer);
+    if (hidden.length === 0) return merged;
+    const partial = this.#partial.get(merged) ?? new Map<string, Merged>();
+    this.#partial.set(merged, partial);
+    const clusters = hidden.map(({ cluster }) => cluster).join();
+    const found = partial.get(clusters) ?? mergeFor(merged, importer, { conflictPolicy: this.#options.conflictPolicy });
+    partial.set(clusters, found);
+    return found;
+  }
+
+  /** The members by the exports that they import of a service. */
+  groups(key: Key): readonly ImporterGroup[] {
+    const importers = this.#options.members().filter(({ options }) => options.isLeaving !== true);
+    return importerGroups(importers, (member) => this.getFor(key, member));
+  }
+
+  /** All conflicts of a service, in any member. */
+  conflicts(key: Key): Merged['conflicts'] {
+    return this.#isShared(key) ? this.get(key).conflicts : conflictsIn(this.groups(key));
+  }
+
+  /** The merged service with the conflicts of the members that import the exports of a cluster. */
+  seenBy(key: Key, cluster: string): Merged {
+    const merged = this.get(key);
+    return this.#isShared(key) ? merged : seenByExporter(merged, cluster, this.groups(key));
+  }
+
+  /** Whether all members import the same exports. */
+  #isShared(key: Key): boolean {
+    return this.get(key).exporters.every(({ record }) => audienceText(record) === undefined);
   }
 
   /** The version of the last result of `get`. */

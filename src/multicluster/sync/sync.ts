@@ -92,7 +92,7 @@ export class Sync {
     });
     this.#metrics = syncMetrics(options.metrics, {
       services: () => [...this.services.keys()].length,
-      conflicts: () => [...this.services.keys()].filter((key) => this.services.get(key).conflicts.length > 0).length,
+      conflicts: () => [...this.services.keys()].filter((key) => this.services.conflicts(key).length > 0).length,
       excessive: () => new Map(this.members.map(({ id, caches }) => [id, caches.excess !== undefined])),
       clockSkewsMs: () =>
         new Map(
@@ -181,6 +181,11 @@ export class Sync {
     if (this.#term !== undefined) this.#queues.open(member, this.#term);
     this.#stateChanged(member.id);
     await closed;
+  }
+
+  /** Enqueues what depends on the options of a member, which have changed. */
+  reconfigured(member: Member): void {
+    this.#queues.enqueueRelatedTo(member);
   }
 
   /** Removes a member: what came from it is removed from the others. */

@@ -95,6 +95,7 @@ export class MemberInMemory {
     const { id, isSynced, namespaces, options } = this;
     const isConnected = this.probe.state === 'alive';
     return factsOf(id, {
+      labels: options.labels,
       uid: this.probe.uid,
       isSynced,
       isConnected,

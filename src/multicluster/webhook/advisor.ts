@@ -112,7 +112,7 @@ function advise(review: ExportReview, cluster: string, set: SetState): readonly 
   const { services, ...rest } = set;
   const plan = planChange(
     key,
-    { verb: 'export', member },
+    { verb: 'export', member, audience: review.audience },
     { ...rest, merged: services.get(key), rules: services.rules },
   );
   services.delete(key); // removes the merged service again unless another cluster exports it

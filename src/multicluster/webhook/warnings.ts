@@ -32,7 +32,7 @@ export function dryRunWarnings(plan: ExportPlan, cluster: string): readonly stri
 export function createWarnings(plan: ExportPlan, cluster: string): readonly string[] {
   const { state, reason, message = '' } = exporterIn(plan, cluster) ?? {};
   // Creating the Service after its export is normal.
-  const isIneffective = state === 'invalid' && reason !== 'NoService';
+  const isIneffective = (state === 'invalid' && reason !== 'NoService') || reason === 'InvalidAudience';
   return [...customary(plan), ...(isIneffective ? [`nothing is exported: ${message}`] : []), ...conflictLines(plan)];
 }
 
@@ -51,8 +51,10 @@ function viewLines({ before, after }: ExportPlan): readonly string[] {
   return [`plan: ServiceImport ${clusterset}${since}`, `plan: ImportedService ${supercluster}`];
 }
 
-function importerLine({ cluster, isReachable, ips, refusals, writes, slices }: ImporterPlan): string {
+function importerLine({ cluster, isReachable, ips, refusals, writes, slices, hiddenFrom }: ImporterPlan): string {
   const [refusal] = refusals;
+  if (hiddenFrom.length > 0 && slices === 0)
+    return `plan: in ${cluster}: not in the audience of ${listText(hiddenFrom)}`;
   if (refusal !== undefined) return `plan: in ${cluster}: ${refusal.message}`;
   const where = ips.length > 0 ? listText(ips) : 'no address';
   const changes = [

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../metadata.ts';
+import { audienceAnnotation, parseAudience } from './audience.ts';
 import { lossAnnotation, lossPolicies } from './labels.ts';
 import type { FieldError } from '../../field-errors.ts';
 import { duplicate, notSupported, required } from '../../field-errors.ts';
@@ -37,8 +38,16 @@ export function exportWarnings(object: ApiObject, old: ApiObject | undefined): r
   const { namespace = '' } = object.metadata;
   const isShared = old === undefined && shared.includes(namespace);
   const wanted = object.metadata.annotations?.[lossAnnotation];
+  const audience = object.metadata.annotations?.[audienceAnnotation];
+  const problem =
+    audience === undefined || audience === old?.metadata.annotations?.[audienceAnnotation]
+      ? undefined
+      : parseAudience(audience).problem;
   const isChanged = wanted !== undefined && wanted !== old?.metadata.annotations?.[lossAnnotation];
   return [
+    ...(problem === undefined
+      ? []
+      : [`annotation ${audienceAnnotation}: ${problem}; until then no other cluster imports the service`]),
     ...(isShared
       ? [`Services of namespace "${namespace}" should not be exported to other clusters; forbid it with RBAC`]
       : []),
