@@ -26,7 +26,7 @@ const usage: readonly (readonly [args: string, want: string])[] = [
   ['lb plan --zzz', 'fairlead: unknown flag --zzz: see `fairlead help lb`\n'],
   [
     'mcs',
-    'fairlead: missing action of mcs: expected join, leave, import-members, list, status, plan, explain, why: see `fairlead help mcs`\n',
+    'fairlead: missing action of mcs: expected join, leave, drain, undrain, import-members, list, status, plan, explain, why: see `fairlead help mcs`\n',
   ],
   ['mcs status --from east', 'fairlead: --from is a flag of `fairlead mcs why`, not of `fairlead mcs status`\n'],
   [

@@ -13,4 +13,6 @@ export type { ControllerOptions, Snapshot } from './explain/snapshot.ts';
 export { takeSnapshot } from './explain/snapshot.ts';
 export type { DnsAnswer, LeaseState } from './explain/why.ts';
 export { why, whyText } from './explain/why.ts';
+export type { DrainProgress } from './project/drain.ts';
+export { drainText } from './project/drain.ts';
 export type { MemberEntry } from './member/entry.ts';

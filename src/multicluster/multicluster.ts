@@ -192,7 +192,11 @@ class MulticlusterController implements AsyncDisposable {
       for (const entry of wanted.values()) {
         const old = this.#members.get(entry.id);
         if (old?.version === versionOf(entry)) {
-          if (old.member.reconfigure(liveIn(entry))) this.#sync.reconfigured(old.member);
+          const { isDraining = false } = old.member.options;
+          if (!old.member.reconfigure(liveIn(entry))) continue;
+          if (old.member.options.isDraining !== isDraining)
+            this.#context.log.info({ cluster: entry.id }, isDraining ? 'cluster no longer drains' : 'cluster drains');
+          this.#sync.reconfigured(old.member);
           continue;
         }
         await this.#add(entry);
@@ -281,6 +285,7 @@ class MulticlusterController implements AsyncDisposable {
             ? { reason: 'DuplicateID', message: `the members file has a member "${id}" already` }
             : this.#sync.rejection(id),
         waiting: (id) => this.#sync.waiting(id),
+        drain: (id) => this.#sync.drain(id),
         withdraw: (member, signal) => this.#sync.withdraw(member, signal),
       },
     });

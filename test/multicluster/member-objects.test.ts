@@ -21,11 +21,10 @@ import { overHttps } from '../../src/client/https.ts';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import { startMulticluster } from '../../src/multicluster/multicluster.ts';
 import { until } from '../../src/server/testing/until.ts';
-import type { Cluster } from '../../src/library.ts';
-import { startCluster } from '../../src/library.ts';
 import { run } from '../../src/cli/run.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { quickProbes } from './clusters.ts';
+import { startWithKubeconfig } from './started.ts';
 
 const namespace = 'fairlead-system';
 
@@ -67,13 +66,7 @@ describe('members are objects', () => {
   before(async () => {
     directory = stack.use(await temporaryDirectory()).path;
     kubeconfig = join(directory, 'kubeconfig');
-    const clusters: Cluster[] = [];
-    for (const name of ['east', 'west']) clusters.push(stack.use(await startCluster({ name, parts: [] })));
-    const [first, ...others] = clusters.map((cluster) => cluster.kubeconfig);
-    const all = <K extends 'clusters' | 'contexts' | 'users'>(field: K) =>
-      [first, ...others].flatMap((config): readonly object[] => config?.[field] ?? []);
-    const merged = { clusters: all('clusters'), contexts: all('contexts'), users: all('users') };
-    await writeFile(kubeconfig, JSON.stringify({ ...first, ...merged }));
+    await startWithKubeconfig(['east', 'west'], kubeconfig, stack);
     for (const context of ['east', 'west'])
       clients.set(context, stack.use(new Client(overHttps(await readKubeconfig({ paths: [kubeconfig], context })))));
   });

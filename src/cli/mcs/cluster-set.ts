@@ -40,7 +40,8 @@ export async function findSet(settings: Settings): Promise<ClusterSet> {
   return { entries: entriesOf(await readMembers(members), members), source: undefined, dnsOf: () => undefined };
 }
 
-async function setOfObjects(hub: Hub): Promise<ClusterSet> {
+/** The clusters of the ClusterMembers of a hub. */
+export async function setOfObjects(hub: Hub): Promise<ClusterSet> {
   const access = await readKubeconfig({ paths: hub.paths, context: hub.context, env: process.env });
   using client = new Client(overHttps(access, { userAgent: `fairlead/${version}` }));
   const options = { namespace: hub.namespace, userAgent: `fairlead/${version}` };

@@ -11,6 +11,7 @@ import { rendered } from '../output.ts';
 import { dataDirFlag } from '../up/stored-clusters.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { findSet } from './cluster-set.ts';
+import type { MemberSource } from './drain.ts';
 import { readMembers } from './follow-members.ts';
 import { join, leave, list } from './membership.ts';
 import { hubFlags, hubOf } from './hub.ts';
@@ -177,6 +178,52 @@ const leaveAction: Action = {
   },
 };
 
+/** Where a call configures members. */
+const sourceOf = (settings: Settings): MemberSource => {
+  const file = fileOf(settings);
+  return file === undefined ? { hub: hubOf(settings) } : { file };
+};
+
+const drainFlags: readonly Flag[] = [
+  ...hubFlags,
+  { ...membersFlag, description: 'file of members to change, in place of a ClusterMember' },
+];
+
+const drainAction: Action = {
+  usage: 'ID',
+  summary: 'move traffic away from a cluster',
+  description:
+    'Move the traffic of other clusters away from a cluster: its endpoints are terminating there, so that proxies use them only if no ' +
+    'others are ready. Those of a service that no other cluster has ready endpoints of stay in use. Waits until it is done.',
+  examples: ['fairlead mcs drain prod-eu --hub management', 'fairlead mcs drain prod-eu --members members.yaml'],
+  flags: [
+    ...drainFlags,
+    { name: 'timeout', value: 'DURATION', description: 'how long to wait', default: '60s' },
+    ...mergeFlags.map((flag) => ({ ...flag, description: `${flag.description}; as for \`fairlead multicluster\`` })),
+  ],
+  async run({ args: [id = ''], settings, streams }) {
+    const timeoutMs = readFlag(settings, 'timeout', parseDuration, 60_000);
+    const options = { ...mergeOptionsOf(settings), timeoutMs };
+    const { drained, setDraining } = await import('./drain.ts');
+    await setDraining(sourceOf(settings), id, true);
+    streams.out(`${await drained(sourceOf(settings), id, options)}\n`);
+    return 0;
+  },
+};
+
+const undrainAction: Action = {
+  usage: 'ID',
+  summary: 'move traffic back to a cluster',
+  examples: ['fairlead mcs undrain prod-eu --hub management'],
+  flags: drainFlags,
+  async run({ args: [id = ''], settings, streams }) {
+    const { setDraining } = await import('./drain.ts');
+    await setDraining(sourceOf(settings), id, false);
+    streams.out(`${id} does not drain: other clusters use its endpoints again\n`);
+    return 0;
+  },
+};
+
 const importAction: Action = {
   usage: 'FILE',
   summary: 'create a ClusterMember for each member of a file',
@@ -208,6 +255,8 @@ export const command: Command = {
   actions: {
     join: joinAction,
     leave: leaveAction,
+    drain: drainAction,
+    undrain: undrainAction,
     'import-members': importAction,
     list: reading(
       {

@@ -16,14 +16,14 @@ import type { FileMember, MembersFile } from './members-file.ts';
 export function entriesOf({ members, superclusterCIDRs }: MembersFile, path: string): readonly MemberEntry[] {
   const shared = superclusterCIDRs === undefined ? undefined : new Vips(superclusterCIDRs);
   return members.map((member): MemberEntry => {
-    const { labels, ...settings } = member;
+    const { labels, draining: _, ...fixed } = member; // these change without a new connection
     const own = member.superclusterCIDRs;
     return {
-      ...optionsOf(settings),
+      ...optionsOf(member),
       id: member.id,
       labels,
       connect: () => connectTo(member, path),
-      version: JSON.stringify([settings, superclusterCIDRs]),
+      version: JSON.stringify([fixed, superclusterCIDRs]),
       vips: own === undefined ? shared : new Vips(own),
     };
   });

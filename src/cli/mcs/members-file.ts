@@ -35,6 +35,8 @@ export interface FileMember {
   readonly relaxedNames?: boolean;
   /** Its server stores `srvServiceName` in slices. */
   readonly srvNames?: boolean;
+  /** It drains; see `fairlead mcs drain`. */
+  readonly draining?: boolean;
   /** It is leaving the set; see `fairlead mcs leave`. */
   readonly leaving?: boolean;
 }
@@ -82,6 +84,7 @@ const checks: Readonly<Record<keyof FileMember, Check>> = {
     lossPolicies.some((policy) => policy === value) ? undefined : `expected ${lossPolicies.join(', ')}`,
   relaxedNames: flag,
   srvNames: flag,
+  draining: flag,
   leaving: flag,
 };
 

@@ -15,7 +15,7 @@ import { hasStatusCode } from '../../client/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { connectionReason } from '../../client/connection-error.ts';
 import type { Snapshot } from '../../multicluster/inspect.ts';
-import { installDefinitions, slowness } from '../../multicluster/inspect.ts';
+import { drainText, installDefinitions, slowness } from '../../multicluster/inspect.ts';
 import { leaseNamespace, leaseSelector, sourceOfLease, uidOfLease } from '../../multicluster/lease/lease.ts';
 import { exportFinalizer, isOurs } from '../../multicluster/project/labels.ts';
 import { writePrivateFile } from '../../server/pki/files.ts';
@@ -41,6 +41,24 @@ async function write(path: string, file: MembersFile): Promise<void> {
   const content = printMembers(file);
   parseMembers(content, path); // rejects an invalid file before it is written
   await writePrivateFile(path, content);
+}
+
+/** Changes a member of the file. */
+export async function changeMember(
+  path: string,
+  id: string,
+  change: (member: FileMember) => FileMember,
+): Promise<void> {
+  const file = await membersIn(path);
+  memberOf(file, path, id);
+  await write(path, { ...file, members: file.members.map((each) => (each.id === id ? change(each) : each)) });
+}
+
+function memberOf({ members }: MembersFile, path: string, id: string): FileMember {
+  const member = members.find((each) => each.id === id);
+  if (member !== undefined) return member;
+  const known = members.map((each) => each.id).join(', ');
+  throw new FatalError(`"${id}" is not a member: ${path} has ${known === '' ? 'none' : known}`);
 }
 
 /** Adds a cluster that answers, is not a member yet, and whose id other members do not use for another cluster. */
@@ -133,11 +151,7 @@ export interface LeaveOptions {
 /** Removes a cluster from the file after the controller has withdrawn its exports and deleted its imports. */
 export async function leave(path: string, id: string, { isForced, timeoutMs }: LeaveOptions): Promise<string> {
   const file = await membersIn(path);
-  const member = file.members.find((each) => each.id === id);
-  if (member === undefined) {
-    const known = file.members.map((each) => each.id).join(', ');
-    throw new FatalError(`"${id}" is not a member: ${path} has ${known === '' ? 'none' : known}`);
-  }
+  const member = memberOf(file, path, id);
   if (!isForced) {
     const leaving = file.members.map((each) => (each === member ? { ...each, leaving: true } : each));
     await write(path, { ...file, members: leaving });
@@ -204,17 +218,21 @@ export function list(snapshot: Snapshot): CommandOutput {
       : options.isLeaving === true
         ? 'leaving'
         : isReady
-          ? slowness(member) === undefined
-            ? 'ready'
-            : 'slow'
+          ? slowness(member) !== undefined
+            ? 'slow'
+            : options.isDraining === true
+              ? 'draining'
+              : 'ready'
           : probe.state === 'alive'
             ? 'not readable'
             : 'unreachable';
-    return { id, uid: probe.uid, state, reason: problem ?? slowness(member) ?? '' };
+    const drain = options.isDraining === true ? snapshot.drain(id) : undefined;
+    const reason = problem ?? slowness(member) ?? (drain && drainText(drain)) ?? '';
+    return { id, uid: probe.uid, state, reason, ...(drain === undefined ? {} : { drain }) };
   });
   return {
     value: rows,
     lines: columns([['ID', 'STATE', 'REASON'], ...rows.map(({ id, state, reason }) => [id, state, reason])]),
-    isWell: rows.every(({ state }) => state === 'ready'),
+    isWell: rows.every(({ state }) => state === 'ready' || state === 'draining'),
   };
 }

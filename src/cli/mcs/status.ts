@@ -5,6 +5,7 @@ import type { Key } from '../../client/key.ts';
 import type { LeaseState, Snapshot } from '../../multicluster/inspect.ts';
 import {
   audienceText,
+  drainText,
   droppedEvents,
   hiddenFrom,
   skewText,
@@ -37,6 +38,9 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): CommandOu
     ]),
   ]);
   const exports = [...new Set(rows.map(({ service }) => service))].flatMap((key) => incomplete(snapshot, key));
+  const drains = snapshot.members
+    .filter(({ options }) => options.isDraining === true)
+    .map(({ id }) => `cluster ${id} drains: ${drainText(snapshot.drain(id))}`);
   const audiences = [...new Set(rows.map(({ service }) => service))].flatMap((key) => audienceLines(snapshot, key));
   return {
     value: rows,
@@ -45,6 +49,7 @@ export function showStatus(snapshot: Snapshot, only: Key | undefined): CommandOu
       ...audiences,
       ...exports,
       ...foreignSources(snapshot, rows),
+      ...drains,
       ...snapshot.problems(),
       ...snapshot.members.flatMap((each) => [slowness(each) ?? [], skewText(each) ?? []].flat()),
     ],

@@ -15,6 +15,8 @@ import { keysIn } from '../member/keys.ts';
 import type { MemberEntry } from '../member/entry.ts';
 import { Member } from '../member/member.ts';
 import { propertyProblem } from '../sync/membership.ts';
+import type { DrainProgress } from '../project/drain.ts';
+import { drainProgress, isReplaced } from '../sync/drain.ts';
 import { desiredIn } from '../sync/import-reconciler.ts';
 import type { ServicesOptions } from '../sync/services.ts';
 import { Services } from '../sync/services.ts';
@@ -115,7 +117,13 @@ export class Snapshot implements AsyncDisposable {
       unknown: ids(({ id, caches }) => this.#rejected.has(id) || !caches.isSynced),
       lost: ids(({ probe }) => probe.state === 'lost'),
       silent: ids(({ probe }) => probe.state === 'silent'),
+      draining: ids(({ options }) => options.isDraining === true),
     });
+  }
+
+  /** How far the traffic of a draining member has moved to others. */
+  drain(id: string): DrainProgress {
+    return drainProgress(id, this.members, (key, member) => isReplaced(id, this.desired(key, member).desired));
   }
 
   /** Takes the snapshot again: reads leases and identities, and merges what the members hold now. */

@@ -22,6 +22,7 @@ export const optionsOf = ({
   relaxedNames,
   srvNames,
   leaving,
+  draining,
   ...settings
 }: MemberSettings): Omit<MemberOptions, 'id' | 'vips'> => ({
   region,
@@ -37,4 +38,5 @@ export const optionsOf = ({
   acceptsRelaxedNames: relaxedNames,
   keepsSrvNames: srvNames,
   isLeaving: leaving,
+  isDraining: draining,
 });

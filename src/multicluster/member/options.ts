@@ -7,6 +7,8 @@ import type { Vips } from './vips.ts';
 export interface LiveOptions {
   /** By which the audiences of exports select it. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Other members use its endpoints only if no others are ready. */
+  readonly isDraining?: boolean | undefined;
 }
 
 /** The configuration of a member. */
@@ -32,7 +34,7 @@ export interface MemberOptions extends LiveOptions {
 }
 
 /** The options that need no new connection. */
-export const liveIn = ({ labels }: LiveOptions): LiveOptions => ({ labels });
+export const liveIn = ({ labels, isDraining = false }: LiveOptions): LiveOptions => ({ labels, isDraining });
 
 /** More Services, EndpointSlices, namespaces, exports and imports than the largest clusters have. */
 export const defaultMemberLimit: Usage = { objects: 500_000, bytes: 256 << 20 };

@@ -159,6 +159,7 @@ function entryFor(
   { vips, connect }: { readonly vips: ReturnType<typeof sharedVips>; readonly connect: () => Client },
 ): MemberEntry {
   const { secretRef: _, context, ...settings } = spec;
+  const { draining: _live, ...fixed } = settings;
   const isLeaving = settings.leaving === true || deletionTimestamp !== undefined;
   return {
     ...optionsOf(settings),
@@ -167,7 +168,7 @@ function entryFor(
     isLeaving,
     vips: settings.superclusterCIDRs && vips(settings.superclusterCIDRs),
     connect,
-    version: JSON.stringify([uid, settings, isLeaving, context, usable && serverOf(usable)]),
+    version: JSON.stringify([uid, fixed, isLeaving, context, usable && serverOf(usable)]),
   };
 }
 

@@ -7,13 +7,15 @@ import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import { connectionReason } from '../../client/connection-error.ts';
+import { EventRecorder } from '../../client/events.ts';
 import { withToken } from '../../client/kubeconfig.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { memberProblem } from '../explain/member-problem.ts';
 import type { Member } from '../member/member.ts';
+import type { DrainProgress } from '../project/drain.ts';
 import type { KnownMember } from './member-objects.ts';
 import type { ObservedCluster } from './status.ts';
-import { statusOf } from './status.ts';
+import { drainEvent, statusOf } from './status.ts';
 import type { TokenClaims } from './token.ts';
 import { lifetimeSeconds, renewAtMs } from './token.ts';
 
@@ -25,6 +27,8 @@ export interface ReportedSet {
   rejection(id: string): { readonly reason: string; readonly message: string } | undefined;
   /** The number of services that wait to be written to a member. */
   waiting(id: string): number;
+  /** How far the traffic of a draining member has moved to others. */
+  drain(id: string): DrainProgress;
   /** Resolves to whether a member that leaves has nothing of the set any more. */
   withdraw(member: Member, signal: AbortSignal): Promise<boolean>;
 }
@@ -59,11 +63,14 @@ interface Memory {
 
 export class Reporter {
   readonly #options: ReporterOptions;
+  readonly #events: EventRecorder;
   /** ID → what is remembered. */
   readonly #memories = new Map<string, Memory>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
+    const { client, clock, log } = options;
+    this.#events = new EventRecorder({ client, component: 'fairlead-multicluster', clock, log });
   }
 
   /** Reports until the signal fires. Never rejects. */
@@ -74,6 +81,7 @@ export class Reporter {
       await Promise.all(Array.from(set.known, ([id, known]) => this.#tryOne(id, known, signal)));
       await sleep(clock, Math.min(probeMs, longestIntervalMs), signal);
     }
+    await this.#events.flush();
   }
 
   async #tryOne(id: string, known: KnownMember, signal: AbortSignal): Promise<void> {
@@ -113,7 +121,10 @@ export class Reporter {
       },
       object.status,
     );
-    if (status !== undefined) await client.updateStatus(clusterMemberKind, { ...object, status }, { signal });
+    if (status === undefined) return;
+    await client.updateStatus(clusterMemberKind, { ...object, status }, { signal });
+    const event = drainEvent(object.status, status);
+    if (event !== undefined) this.#events.record(clusterMemberKind, object, event);
   }
 
   /** Adds the finalizer of a member, and removes it from a deleted one that is withdrawn. Returns whether it wrote. */
@@ -196,6 +207,7 @@ export class Reporter {
       lagSeconds,
       exports: [...new Set(exported.map(({ metadata: { namespace = '', name = '' } }) => `${namespace}/${name}`))],
       isLeaving: member.options.isLeaving === true,
+      drain: member.options.isDraining === true ? set.drain(member.id) : undefined,
     };
   }
 

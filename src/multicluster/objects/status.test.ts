@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import type { EmbeddedAccess } from '../../client/kubeconfig.ts';
 import type { MemberAccess } from './member-secret.ts';
 import type { Observed, ObservedCluster } from './status.ts';
-import { statusOf } from './status.ts';
+import type { ClusterMemberStatus } from '../../api/kinds/multicluster/clustermember/schema.ts';
+import type { DrainProgress } from '../project/drain.ts';
+import { drainEvent, statusOf } from './status.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const access: EmbeddedAccess = {
@@ -103,7 +105,42 @@ const cases: readonly { name: string; given: Partial<Observed>; want: readonly s
       'InSync=True',
     ],
   },
+  {
+    name: 'a member whose traffic moves away',
+    given: { cluster: { ...cluster, drain: { kept: ['shop/api'], pending: ['shop/web'] } } },
+    want: [
+      'Accepted=True',
+      'CredentialsReady=True',
+      'Reachable=True',
+      'InSync=True',
+      'Drained=False InProgress: other clusters still use its endpoints of shop/web',
+    ],
+  },
+  {
+    name: 'a member that drains',
+    given: { cluster: { ...cluster, drain: { kept: [], pending: [] } } },
+    want: ['Accepted=True', 'CredentialsReady=True', 'Reachable=True', 'InSync=True', 'Drained=True'],
+  },
 ];
+
+test('Events report when a drain is done, incomplete and over', () => {
+  const drained = (drain: DrainProgress | undefined, before: ClusterMemberStatus = {}): ClusterMemberStatus =>
+    statusOf({ ...fine, cluster: { ...cluster, drain } }, before) ?? before;
+  const none = drained(undefined);
+  const incomplete = drained({ kept: ['shop/web'], pending: [] }, none);
+  const done = drained({ kept: [], pending: [] }, incomplete);
+  const over = drained(undefined, done);
+  const reasons = [
+    [none, none],
+    [none, incomplete],
+    [incomplete, incomplete],
+    [incomplete, done],
+    [done, over],
+    [over, drained(undefined, over)],
+  ].map(([before, after]) => drainEvent(before, after)?.reason);
+  assert.deepEqual(reasons, [undefined, 'DrainIncomplete', undefined, 'Drained', 'Undrained', undefined]);
+  assert.equal(over.conditions?.find(({ type }) => type === 'Drained')?.reason, 'NotDraining');
+});
 
 for (const { name, given, want } of cases) {
   test(`the status of ${name}`, () => {

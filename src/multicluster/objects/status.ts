@@ -2,9 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterMemberStatus } from '../../api/kinds/multicluster/clustermember/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
+import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { ProbeState } from '../member/health-probe.ts';
 import type { PlannedCondition } from '../project/conditions.ts';
 import { withConditions } from '../project/conditions.ts';
+import type { DrainProgress } from '../project/drain.ts';
+import { drainText } from '../project/drain.ts';
 import type { MemberAccess } from './member-secret.ts';
 
 /** What the status of a member depends on. */
@@ -33,6 +36,8 @@ export interface ObservedCluster {
   /** The Services that it exports, as `namespace/name`. */
   readonly exports: readonly string[];
   readonly isLeaving: boolean;
+  /** How far its traffic has moved to others; undefined: it does not drain. */
+  readonly drain?: DrainProgress | undefined;
 }
 
 const mostExports = 50;
@@ -42,7 +47,14 @@ export function statusOf(observed: Observed, before: ClusterMemberStatus = {}): 
   const { access, cluster, nowMs, generation } = observed;
   const isRead = cluster !== undefined && cluster.problem === undefined;
   const expiresAtMs = access.problem === undefined ? access.expiresAtMs : undefined;
-  const planned = [acceptedOf(observed), credentialsOf(observed), reachableOf(observed), inSyncOf(observed)];
+  const wasDraining = before.conditions?.some(({ type }) => type === 'Drained') === true;
+  const planned = [
+    acceptedOf(observed),
+    credentialsOf(observed),
+    reachableOf(observed),
+    inSyncOf(observed),
+    ...(cluster?.drain !== undefined || (cluster !== undefined && wasDraining) ? [drainedOf(cluster)] : []),
+  ];
   const conditions = withConditions(planned, before.conditions ?? [], timestamp(nowMs));
   const exports = isRead ? cluster.exports.toSorted() : undefined;
   const { credentialsExpireAt: _, ...kept } = before;
@@ -100,6 +112,30 @@ function reachableOf({ cluster }: Observed): PlannedCondition {
   return cluster.state === 'unknown'
     ? condition(type, 'Unknown', 'NotProbed', message)
     : condition(type, 'False', 'NoAnswer', message);
+}
+
+function drainedOf({ drain }: ObservedCluster): PlannedCondition {
+  const type = 'Drained';
+  if (drain === undefined) return condition(type, 'False', 'NotDraining', 'the cluster does not drain');
+  const message = drainText(drain);
+  if (drain.pending.length > 0) return condition(type, 'False', 'InProgress', message);
+  return drain.kept.length > 0
+    ? condition(type, 'False', 'LastEndpoints', message)
+    : condition(type, 'True', 'Drained', message);
+}
+
+/** The Event for a changed condition Drained; undefined: none. */
+export function drainEvent(
+  before: ClusterMemberStatus = {},
+  after: ClusterMemberStatus = {},
+): PlannedEvent | undefined {
+  const [old, now] = [before, after].map(({ conditions = [] }) => conditions.find(({ type }) => type === 'Drained'));
+  if (now === undefined || (old?.reason === now.reason && old.message === now.message)) return undefined;
+  if (now.reason === 'LastEndpoints') return { type: 'Warning', reason: 'DrainIncomplete', message: now.message };
+  if (now.reason === 'Drained') return { type: 'Normal', reason: 'Drained', message: now.message };
+  if (now.reason === 'NotDraining' && old !== undefined)
+    return { type: 'Normal', reason: 'Undrained', message: 'other clusters use its endpoints again' };
+  return undefined;
 }
 
 function inSyncOf({ cluster, rejection }: Observed): PlannedCondition {

@@ -35,6 +35,8 @@ export interface Target {
   readonly lostClusters?: ReadonlySet<string>;
   /** Members that do not answer and are not lost yet. */
   readonly silentClusters?: ReadonlySet<string>;
+  /** Members that drain: other members use their endpoints only if no others are ready. */
+  readonly drainingClusters?: ReadonlySet<string>;
   /** The cache of this member's mirrored slices. */
   readonly mirrors?: MirrorCache;
 }

@@ -15,8 +15,8 @@ export interface MirrorRule extends ServiceKey {
   readonly cluster: string;
   readonly region?: string | undefined;
   readonly onLoss: LossPolicy;
-  /** The source does not answer. */
-  readonly isSilent: boolean;
+  /** Its endpoints are terminating: proxies use them only if no others are ready. */
+  readonly isLastResort: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
   /** Names of the ports that are equal in the source and the merged service; undefined: all. */
@@ -56,9 +56,9 @@ export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice 
 }
 
 /** Keeps the ports that are equal to those of the merged service. */
-function routedPorts(
+export function routedPorts(
   ports: readonly EndpointPort[],
-  { ports: names, keepsSrvNames }: MirrorRule,
+  { ports: names, keepsSrvNames }: Pick<MirrorRule, 'ports' | 'keepsSrvNames'>,
 ): readonly EndpointPort[] {
   const routed = names === undefined ? ports : ports.filter(({ name = '' }) => names.includes(name));
   return keepsSrvNames ? routed : routed.map(withoutSrvName);
@@ -84,13 +84,12 @@ function importedEndpoint(original: Endpoint, rule: MirrorRule): Endpoint {
   return { ...endpoint, conditions, ...(zones.length > 0 ? { hints: { forZones: zones } } : {}) };
 }
 
-/** With Demote, endpoints of a silent cluster are marked as terminating: proxies use them only if there are no others. */
 function importedConditions(
   conditions: Endpoint['conditions'],
-  { publishesAll, onLoss, isSilent }: MirrorRule,
+  { publishesAll, isLastResort }: MirrorRule,
 ): Endpoint['conditions'] {
   const { ready = true, serving = ready } = conditions;
-  if (onLoss === 'Demote' && isSilent) return { ready: false, serving, terminating: true };
+  if (isLastResort) return { ready: false, serving, terminating: true };
   return publishesAll && !ready ? { ...conditions, ready: true, serving } : conditions;
 }
 

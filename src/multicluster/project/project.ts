@@ -27,7 +27,7 @@ export function project(merged: Merged, target: Target): Desired {
     lostClusters = noClusters,
     mirrors = new MirrorCache(),
   } = target;
-  const { silentClusters = noClusters } = target;
+  const { silentClusters = noClusters, drainingClusters = noClusters } = target;
   const untouchedClusters = unknownClusters.union(lostClusters);
   const refusal = refusalOf(merged, target);
   if (refusal !== undefined) return nothing(merged, [refusal], untouchedClusters);
@@ -53,6 +53,8 @@ export function project(merged: Merged, target: Target): Desired {
     keepsSrvNames: member.keepsSrvNames,
     except: untouchedClusters,
     silent: silentClusters,
+    // A draining cluster goes on using its own endpoints.
+    draining: drainingClusters.has(member.id) ? drainingClusters.difference(new Set([member.id])) : drainingClusters,
     mirrors,
   };
   return {

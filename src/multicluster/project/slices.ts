@@ -7,6 +7,7 @@ import { byName } from '../../api/order.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport, McsApi } from '../record.ts';
 import { mcsApis } from '../record.ts';
+import { replacedClusters } from './drain.ts';
 import { importNameLabels, managedBy } from './labels.ts';
 import type { MirrorCache, MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';
@@ -24,21 +25,31 @@ export interface SliceOptions {
   readonly except: ReadonlySet<string>;
   /** Clusters that do not answer. */
   readonly silent: ReadonlySet<string>;
+  /** Clusters that drain. */
+  readonly draining: ReadonlySet<string>;
   readonly mirrors: MirrorCache;
 }
 
 /** The desired slices of a member, by name: those of all clusters that are in a view. */
 export function mirroredSlices(merged: Merged, options: SliceOptions): readonly EndpointSlice[] {
-  return merged.exporters
-    .filter(({ cluster, verdict }) => verdict.state === 'valid' && !options.except.has(cluster))
-    .flatMap(({ record }) => {
-      const shown = apisThatShow(merged, record.cluster, options.owners);
-      return shown.length === 0 ? [] : mirrorsOf(record, ruleFor({ merged, record, shown }, options), options.mirrors);
-    })
+  const { except, owners, draining, silent, mirrors } = options;
+  const contributions = merged.exporters
+    .filter(({ cluster, verdict }) => verdict.state === 'valid' && !except.has(cluster))
+    .flatMap(({ cluster, record }) => {
+      const shown = apisThatShow(merged, cluster, owners);
+      const { slices } = record;
+      return shown.length === 0 ? [] : [{ cluster, slices, rule: ruleFor({ merged, record, shown }, options) }];
+    });
+  const replaced =
+    draining.size === 0 ? draining : replacedClusters(merged, contributions, { draining, unavailable: silent });
+  return contributions
+    .flatMap(({ cluster, slices, rule }) =>
+      mirrorsOf(slices, replaced.has(cluster) ? { ...rule, isLastResort: true } : rule, mirrors),
+    )
     .toSorted(byName);
 }
 
-function mirrorsOf({ slices }: ClusterExport, rule: MirrorRule, mirrors: MirrorCache): readonly EndpointSlice[] {
+function mirrorsOf(slices: readonly EndpointSlice[], rule: MirrorRule, mirrors: MirrorCache): readonly EndpointSlice[] {
   const text = JSON.stringify(rule);
   return slices.flatMap((slice) => mirrors.mirror(slice, text, () => mirrorOf(slice, rule)) ?? []);
 }
@@ -64,8 +75,8 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
     name,
     region,
     onLoss,
-    // Only Demote depends on it; others must not be recomputed.
-    isSilent: onLoss === 'Demote' && silent.has(cluster),
+    // Only Demote depends on a silent cluster; others must not be recomputed.
+    isLastResort: onLoss === 'Demote' && silent.has(cluster),
     labels: {
       [managedByLabel]: managedBy,
       [sourceClusterLabel]: cluster,

@@ -208,6 +208,7 @@ export interface Projection {
   readonly lost: ReadonlySet<string>;
   /** Members that do not answer and may be lost. */
   readonly silent?: ReadonlySet<string>;
+  readonly draining?: ReadonlySet<string>;
   readonly mirrors?: MirrorCache;
 }
 
@@ -263,7 +264,7 @@ function check(input: Projection): Written {
 }
 
 /** The desired and the actual objects of a service in a member. */
-export function desiredIn({ key, merged, member, unknown, lost, silent, mirrors }: Projection): {
+export function desiredIn({ key, merged, member, unknown, lost, silent, draining, mirrors }: Projection): {
   readonly desired: Desired;
   readonly actual: Actual;
 } {
@@ -282,6 +283,7 @@ export function desiredIn({ key, merged, member, unknown, lost, silent, mirrors 
     unknownClusters: unknown,
     lostClusters: lost,
     ...(silent && { silentClusters: silent }),
+    ...(draining && { drainingClusters: draining }),
     ...(mirrors && { mirrors }),
   };
   const desired = project(merged, target);

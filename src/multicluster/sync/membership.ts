@@ -54,12 +54,13 @@ export const observedOf = (participant: Participant): Observed => {
   };
 };
 
-/** IDs of members by state. What came from a member that does not take part stays as it is, so it counts in all of them. */
+/** IDs of members by state. What came from a member that does not take part stays as it is, so it counts as unknown, lost and silent. */
 export interface MembersByState {
   /** Not read yet. */
   readonly unknown: ReadonlySet<string>;
   readonly lost: ReadonlySet<string>;
   readonly silent: ReadonlySet<string>;
+  readonly draining: ReadonlySet<string>;
 }
 
 /** The members of a set, and which of them take part. */
@@ -135,6 +136,7 @@ export class Membership {
       unknown: this.#idsOf(({ caches }) => !caches.isSynced),
       lost: this.#idsOf(({ probe }) => probe.state === 'lost'),
       silent: this.#idsOf(({ probe }) => probe.state === 'silent'),
+      draining: new Set(this.members.filter(({ options }) => options.isDraining === true).map(({ id }) => id)),
     };
     return this.#byState;
   }

@@ -15,7 +15,9 @@ import { exportFinalizer, isOurs, isOurSlice } from '../project/labels.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
 import { DeliveryStates } from './delivery-state.ts';
 import { ExportReconciler } from './export-reconciler.ts';
-import { ImportReconciler } from './import-reconciler.ts';
+import type { DrainProgress } from '../project/drain.ts';
+import { drainProgress, isReplaced } from './drain.ts';
+import { desiredIn, ImportReconciler } from './import-reconciler.ts';
 import { MemberQueues } from './member-queues.ts';
 import { logChanges } from './log-changes.ts';
 import type { Participant } from './membership.ts';
@@ -159,6 +161,15 @@ export class Sync {
     return this.#queues.lengths.get(id) ?? 0;
   }
 
+  /** How far the traffic of a draining member has moved to others. */
+  drain(id: string): DrainProgress {
+    const states = this.#membership.byState();
+    return drainProgress(id, this.participating, (key, member) => {
+      const merged = this.services.getFor(key, member);
+      return isReplaced(id, desiredIn({ key, merged, member, mirrors: member.mirrors, ...states }).desired);
+    });
+  }
+
   /** Resolves to whether a member that leaves has nothing of the set any more. */
   async withdraw(member: Member, signal: AbortSignal): Promise<boolean> {
     const participant = this.#membership.get(member.id);
@@ -185,6 +196,7 @@ export class Sync {
 
   /** Enqueues what depends on the options of a member, which have changed. */
   reconfigured(member: Member): void {
+    this.#membership.invalidate();
     this.#queues.enqueueRelatedTo(member);
   }
 
@@ -300,7 +312,10 @@ export class Sync {
     if (now.shared !== before.shared) return this.#queues.enqueueRelatedTo(member);
     if (now.isReady && !before.isReady) this.#queues.enqueueAllIn(member);
     if ((now.state === 'silent') === (before.state === 'silent')) return;
-    for (const key of keysIn(member)) if (member.record(key)?.onLoss === 'Demote') this.#queues.enqueueImports(key);
+    // Endpoints of a draining cluster return when those that replace them do not answer.
+    const isDraining = this.#membership.byState().draining.size > 0;
+    for (const key of keysIn(member))
+      if (isDraining || member.record(key)?.onLoss === 'Demote') this.#queues.enqueueImports(key);
   }
 
   async #adopt(participant: Participant, signal: AbortSignal): Promise<void> {

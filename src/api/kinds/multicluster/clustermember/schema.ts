@@ -56,6 +56,11 @@ const spec = struct(`${group}.ClusterMemberSpec`, 'How to reach the cluster, and
     'Whether its server accepts names of Services that begin with a digit; default true.',
   ),
   srvNames: pointer(13, boolean, 'Whether its server stores srvServiceName in EndpointSlices; default false.'),
+  draining: pointer(
+    15,
+    boolean,
+    'Whether it drains: other clusters use its endpoints only if no others are ready. `fairlead mcs drain` sets it.',
+  ),
   leaving: pointer(14, boolean, 'Whether it leaves the set: its exports are withdrawn and its imports are deleted.'),
 });
 
@@ -64,7 +69,7 @@ const status = struct(`${group}.ClusterMemberStatus`, 'The state of the cluster 
   conditions: pointer(
     2,
     listMap(condition, ['type'], { mergeKey: 'type' }),
-    'Accepted, CredentialsReady, Reachable and InSync.',
+    'Accepted, CredentialsReady, Reachable and InSync; Drained while it drains and after.',
   ),
   clusterUID: pointer(3, string, 'UID of its namespace kube-system, which identifies the cluster.'),
   version: pointer(4, string, 'Version of its API server.'),
