@@ -11,7 +11,7 @@ import { testServer } from './testing/server.ts';
 // A client that lists and then watches has the same objects as a new list, for any selector, any start revision and any
 // writes in between.
 
-const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 2000) };
+const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 500) };
 
 interface Stored {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly resourceVersion: string };

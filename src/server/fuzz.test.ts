@@ -14,7 +14,7 @@ import type { Answer, TestServer } from './testing/server.ts';
 import { testServer } from './testing/server.ts';
 
 /** How long each property runs. A failure prints the seed that reproduces it. */
-const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 2000) };
+const limits = { numRuns: 1_000_000, interruptAfterTimeLimit: Number(process.env['FAIRLEAD_FUZZ_MS'] ?? 500) };
 
 const patchTypes = [
   'application/json-patch+json',
