@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import type { Node } from '../api/kinds/core/node/schema.ts';
 import { podKind } from '../api/kinds/core/pod/kind.ts';
@@ -13,11 +14,18 @@ import { capacityOf } from './node/plan.ts';
 import { Registration } from './node/registration.ts';
 import type { AgentOptions } from './options.ts';
 import { Pods } from './pods/pods.ts';
+import type { Runtime } from './pods/runtime.ts';
 import { RecordStore } from './pods/record-store.ts';
 import { loadProcessCalls } from './processes/native.ts';
+import { Registrations } from './registrations/registrations.ts';
+
+/** A running agent; `runtime` is undefined until it works. */
+export interface RunningAgent extends RunningPart {
+  runtime(): Runtime | undefined;
+}
 
 /** Makes this machine a Node and runs the Pods that are bound to it, until it is disposed of. */
-export function startAgent(context: PartContext, agent: AgentOptions): RunningPart {
+export function startAgent(context: PartContext, agent: AgentOptions): RunningAgent {
   const { client, log, metrics } = context;
   const { clock = systemClock } = agent;
   const stop = new AbortController();
@@ -31,6 +39,7 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningPa
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined); // its runner waits for `ready` first
   let registration: Registration | undefined;
+  let runtime: Runtime | undefined;
 
   /** Resolves when the agent works, with what ends when it has stopped. */
   const start = async (): Promise<{ readonly work: Promise<void> }> => {
@@ -50,6 +59,7 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningPa
       allocatable: capacityOf(facts, agent.maxPods),
       observer,
     });
+    runtime = running.runtime();
     registration = new Registration({ agent, client, clock, log, facts, port: 0, problems: () => [] });
     await registration.register(signal);
     informers.start();
@@ -62,9 +72,20 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningPa
         .catch((error: unknown) => log.debug({ err: error }, 'could not report the node'));
     };
     await informers.synced(signal);
-    const work = Promise.all([registration.run(signal), running.run(signal)]).catch((error: unknown) => {
-      if (!signal.aborted) failure.reject(error);
+    const registrations = new Registrations({
+      client,
+      clock,
+      log,
+      directory: join(agent.directory, 'registrations'),
+      nodeName: agent.nodeName,
+      pods,
+      services,
     });
+    const work = Promise.all([registration.run(signal), running.run(signal), registrations.run(signal)]).catch(
+      (error: unknown) => {
+        if (!signal.aborted) failure.reject(error);
+      },
+    );
     const ended = work.then(async () => {
       unsubscribe();
       await running.close();
@@ -77,6 +98,7 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningPa
   return {
     ready,
     failed: failure.promise,
+    runtime: () => runtime,
     problems: () => [...informers.unsynced(), ...(registration?.problems() ?? [])],
     async [Symbol.asyncDispose]() {
       stop.abort();

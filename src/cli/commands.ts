@@ -35,6 +35,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     group: run,
     load: async () => (await import('./server/command.ts')).command,
   },
+  run: {
+    summary: 'run a command as an endpoint of a Service',
+    group: run,
+    load: async () => (await import('./run-service/command.ts')).command,
+  },
   ...Object.fromEntries(
     Object.entries(parts).map(([name, entry]) => [
       name,

@@ -84,6 +84,10 @@ export class Stand implements AsyncDisposable {
     return join(this.directory, 'data');
   }
 
+  get kubeconfig(): string {
+    return join(this.#data, 'kubeconfig');
+  }
+
   /** The directory of the agent's state. */
   get state(): string {
     return join(this.directory, 'agent');

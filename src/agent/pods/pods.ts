@@ -49,6 +49,8 @@ export interface PodsOptions {
   readonly observer: QueueObserver;
 }
 
+/** The annotation of Pods that stand for what runs already. */
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Pods that are reconciled at once. */
 const concurrentSyncs = 16;
 /** How long to collect instances whose processes may have left their session. */
@@ -131,7 +133,8 @@ export class Pods {
   }
 
   #set(pod: Pod): void {
-    const { uid = '' } = pod.metadata;
+    const { uid = '', annotations } = pod.metadata;
+    if (annotations?.[mirrorAnnotation] !== undefined) return; // stands for a registered process
     const worker = this.#workers.get(uid) ?? this.#add(newRecord(pod, this.#options.clock.now()), pod);
     worker.set(pod);
     this.#queue.add(uid);

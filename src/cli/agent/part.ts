@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseCidr } from '../../api/addresses.ts';
 import type { AgentOptions, PodNetwork } from '../../agent/options.ts';
@@ -11,11 +10,20 @@ import { countBetween, expected, nonEmpty, oneOf, parseAddress, parseBoolean } f
 import type { LoadPart, Part, UpCluster } from '../part/part.ts';
 import { indexOf } from '../part/part.ts';
 import { version } from '../program.ts';
+import { firstAddress, processEnvironment } from './machine.ts';
 import { nodeNameOf } from './node-name.ts';
+import { register } from './register.ts';
 import { defaultRanges } from '../up/ranges.ts';
 
 const networkModes = ['loopback', 'host'] as const;
 const defaultMaxPods = 110;
+
+const rootDirFlag: Flag = {
+  name: 'root-dir',
+  value: 'DIR',
+  description: 'directory of the state, logs and volumes of Pods; for one agent',
+  default: '/var/lib/fairlead/agent as root, otherwise ~/.local/state/fairlead/agent',
+};
 
 const flags: readonly Flag[] = [
   { name: 'node-name', value: 'NAME', description: 'name of the Node', default: 'the host name' },
@@ -28,12 +36,7 @@ const flags: readonly Flag[] = [
   { name: 'node-labels', value: 'KEY=VALUE', description: 'a label of the Node', repeatable: true },
   { name: 'zone', value: 'NAME', description: `the label ${zoneLabel} of the Node` },
   { name: 'region', value: 'NAME', description: `the label ${regionLabel} of the Node` },
-  {
-    name: 'root-dir',
-    value: 'DIR',
-    description: 'directory of the state, logs and volumes of Pods; for one agent',
-    default: '/var/lib/fairlead/agent as root, otherwise ~/.local/state/fairlead/agent',
-  },
+  rootDirFlag,
   { name: 'max-pods', value: 'N', description: 'maximum number of Pods', default: String(defaultMaxPods) },
   {
     name: 'allow-root',
@@ -76,6 +79,7 @@ export const part: Part = {
   ],
   health: 10_248,
   flags,
+  actions: { register: register(rootDirFlag, () => defaultDirectory(process.getuid?.() === 0)) },
   alone: (settings) => load(() => optionsAlone(settings)),
   inUp: (cluster) => load(() => optionsInUp(cluster)),
   userInUp: ({ settings = new Map() }) => ({
@@ -127,7 +131,6 @@ type CommonOptions = Pick<
 >;
 
 function common(settings: Settings): CommonOptions {
-  const { PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME = '/', LANG } = process.env;
   const [zone, region] = [textOf(settings, 'zone'), textOf(settings, 'region')];
   return {
     nodeName: nodeNameOf(settings),
@@ -140,7 +143,7 @@ function common(settings: Settings): CommonOptions {
     allowsHostPaths: readFlag(settings, 'allow-host-path', parseBoolean, false),
     maxPods: readFlag(settings, 'max-pods', countBetween(1, 10_000), defaultMaxPods),
     version,
-    environment: { PATH, HOME, ...(LANG === undefined ? {} : { LANG }) },
+    environment: processEnvironment(process.env),
   };
 }
 
@@ -155,13 +158,6 @@ function parseLabel(text: string): readonly [string, string] {
 
 const parseRange = (text: string): string =>
   parseCidr(text) === undefined ? expected('a CIDR such as 127.192.0.0/16') : text;
-
-/** The first address of an interface that others reach. */
-function firstAddress(): string {
-  const all = Object.values(networkInterfaces()).flat();
-  const found = all.filter((each) => each !== undefined && !each.internal && !each.address.startsWith('fe80:'));
-  return (found.find((each) => each?.family === 'IPv4') ?? found[0])?.address ?? '127.0.0.1';
-}
 
 function defaultDirectory(isRoot: boolean): string {
   if (isRoot) return '/var/lib/fairlead/agent';

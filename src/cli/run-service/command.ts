@@ -1,0 +1,208 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import { podKind } from '../../api/kinds/core/pod/kind.ts';
+import type { Pod } from '../../api/kinds/core/pod/schema.ts';
+import { serviceKind } from '../../api/kinds/core/service/kind.ts';
+import type { Service } from '../../api/kinds/core/service/schema.ts';
+import { dnsLabelErrors } from '../../api/names.ts';
+import { startAgent } from '../../agent/agent.ts';
+import type { Attachment } from '../../agent/pods/runtime.ts';
+import { Client } from '../../client/client.ts';
+import { sleep, systemClock } from '../../client/clock.ts';
+import { overHttps } from '../../client/https.ts';
+import { retrying } from '../../client/retry.ts';
+import { Registry } from 'prom-client';
+import { firstAddress, processEnvironment } from '../agent/machine.ts';
+import type { Command } from '../command.ts';
+import { FatalError, UsageError } from '../errors.ts';
+import { readFlag, textOf } from '../options/flags.ts';
+import { expected, nonEmpty, parseAddress, parsePort } from '../options/values.ts';
+import { clusterFlags, findCluster, readClusterAccess, runningAt } from '../part/cluster-access.ts';
+import { readLogOptions } from '../process/log.ts';
+import { longRunning } from '../process/long-running.ts';
+import { listenForStop } from '../process/signals.ts';
+import { version } from '../program.ts';
+
+const graceSeconds = 10;
+const label = 'app.kubernetes.io/name';
+
+/** `fairlead run`: a process as a ready endpoint of a Service, while it runs. */
+export const command: Command = {
+  usage: '[COMMAND...]',
+  description:
+    'Run a command and put it behind a Service: the machine is a Node and the process is a Pod until the command ends or Ctrl-C, which removes both. The Service is created if it does not exist, and stays.',
+  notes: 'The command has the address at which it must listen in $POD_IP. Write -- before it.',
+  examples: [
+    'fairlead run --service web --port 8080 -- python3 -m http.server 8080',
+    'fairlead run --service api --port 3000 --check /healthz -- node server.js',
+  ],
+  flags: [
+    { name: 'service', value: 'NAME', description: 'the Service' },
+    { name: 'namespace', short: 'n', value: 'NAME', description: 'its namespace', default: 'default' },
+    { name: 'port', value: 'PORT', description: 'the port that the command listens on' },
+    {
+      name: 'check',
+      value: 'PATH',
+      description: 'an HTTP path that is healthy if it answers with 200 to 399; without it, a TCP connection suffices',
+    },
+    {
+      name: 'address',
+      value: 'IP',
+      description: 'the address that the command listens on',
+      default: 'a loopback address for a cluster of this machine, otherwise that of the machine',
+    },
+    ...clusterFlags,
+  ],
+  async run({ args, settings, streams }) {
+    const service = readFlag<string | undefined>(settings, 'service', parseName, undefined);
+    const port = readFlag<number | undefined>(settings, 'port', parsePort, undefined);
+    if (service === undefined || port === undefined) throw new UsageError('--service and --port are required');
+    if (args.length === 0) throw new UsageError('no command is given: write it after --');
+    const namespace = readFlag(settings, 'namespace', nonEmpty('a name'), 'default');
+    using stop = listenForStop(process, (code) => process.exit(code));
+    using running = await longRunning(readLogOptions(new Map(), 'error'));
+    const found = await findCluster(settings, process.env);
+    const access = await readClusterAccess(found, process.env);
+    streams.err(`using context ${access.context} of ${found.source}\n`);
+    using client = new Client(retrying(overHttps(access, { userAgent: `fairlead-run/${version}` })));
+    const isLocal = (await runningAt(found, access.server)) !== undefined;
+    const ip = readFlag(settings, 'address', parseAddress, isLocal ? ownLoopbackAddress(process.pid) : firstAddress());
+    const nodeName = `run-${hostname().toLowerCase()}-${process.pid}`;
+    const directory = await mkdtemp(join(tmpdir(), 'fairlead-run-'));
+    const agent = startAgent(
+      { client, log: running.log, metrics: new Registry() },
+      {
+        nodeName,
+        addresses: [ip],
+        labels: {},
+        directory,
+        network: { mode: 'host' },
+        images: new Map(),
+        allowsHostPaths: false,
+        maxPods: 1,
+        stopsPods: true,
+        version,
+        environment: processEnvironment(process.env),
+      },
+    );
+    try {
+      await agent.ready;
+      const selector = await selectorOf(client, { namespace, name: service, port });
+      const name = `${service}-${process.pid}`;
+      const path = textOf(settings, 'check');
+      await client.create(podKind, podFor({ namespace, name, nodeName, selector, args, port, path }));
+      const code = await follow({ client, namespace, name, agent, streams, stop: stop.requested });
+      await client.delete(podKind, { namespace, name }, { gracePeriodSeconds: graceSeconds });
+      await gone(client, namespace, name);
+      return code;
+    } finally {
+      await agent[Symbol.asyncDispose]();
+      await client.delete(nodeKind, { name: nodeName }).catch(() => undefined); // the server is gone
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+/** One of the last addresses of the Pod range of the first cluster, beside those of its agent. */
+const ownLoopbackAddress = (pid: number): string => `127.192.${192 + (Math.floor(pid / 254) % 63)}.${1 + (pid % 254)}`;
+
+function parseName(text: string): string {
+  const [error] = dnsLabelErrors(text);
+  return error === undefined ? text : expected(`the name of a Service: ${error}`);
+}
+
+interface Target {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** The selector of the Service, which is created if it does not exist. */
+async function selectorOf(
+  client: Client,
+  { namespace, name, port }: Target,
+): Promise<Readonly<Record<string, string>>> {
+  const found = await client.find(serviceKind, { namespace, name });
+  if (found !== undefined) {
+    const { selector = {} } = found.spec;
+    if (Object.keys(selector).length > 0) return selector;
+    throw new FatalError(`Service "${namespace}/${name}" has no selector: its endpoints are written by somebody else`);
+  }
+  const selector = { [label]: name };
+  // A cast: the server adds the defaults.
+  const service = { metadata: { namespace, name }, spec: { selector, ports: [{ port }] } } as unknown as Service;
+  await client.create(serviceKind, service);
+  return selector;
+}
+
+interface PodInput {
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+  readonly port: number;
+  readonly path: string | undefined;
+}
+
+function podFor({ namespace, name, nodeName, selector, args, port, path }: PodInput): Pod {
+  const probe = path === undefined ? { tcpSocket: { port } } : { httpGet: { port, path } };
+  const container = {
+    name: 'run',
+    image: 'process',
+    command: args.map((word) => word.replaceAll('$', '$$$$')), // no expansion: a shell did it
+    workingDir: process.cwd(),
+    ports: [{ containerPort: port }],
+    readinessProbe: { ...probe, periodSeconds: 1 },
+  };
+  const spec = {
+    nodeName,
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: graceSeconds,
+    automountServiceAccountToken: false,
+    tolerations: [{ operator: 'Exists' }],
+    containers: [container],
+  };
+  // A cast: the server adds the defaults.
+  return { metadata: { namespace, name, labels: selector }, spec, status: {} } as unknown as Pod;
+}
+
+interface Followed {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly name: string;
+  readonly agent: ReturnType<typeof startAgent>;
+  readonly streams: { readonly out: (text: string) => void; readonly err: (text: string) => void };
+  readonly stop: AbortSignal;
+}
+
+/** Prints the output of the process until it ends, or Ctrl-C. Returns its exit code, 0 after Ctrl-C. */
+async function follow({ client, namespace, name, agent, streams, stop }: Followed): Promise<number> {
+  let isAttached = false;
+  let wasReady = false;
+  for (; !stop.aborted; await sleep(systemClock, 100, stop)) {
+    const attachment: Attachment | undefined = isAttached
+      ? undefined
+      : agent.runtime()?.find(namespace, name)?.containers[0]?.attach();
+    attachment?.onOutput((stream, chunk) => streams[stream === 'stdout' ? 'out' : 'err'](chunk.toString('utf8')));
+    isAttached ||= attachment !== undefined;
+    const { status } = await client.get(podKind, { namespace, name });
+    const isReady = status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+    if (isReady && !wasReady) streams.err(`ready: ${status.podIP} is an endpoint of the Service; Ctrl-C removes it\n`);
+    wasReady = isReady;
+    const terminated = status.containerStatuses?.[0]?.state.terminated;
+    if (terminated === undefined) continue;
+    if (terminated.reason === 'StartError') throw new FatalError(terminated.message ?? 'the command cannot be started');
+    return terminated.exitCode;
+  }
+  return 0;
+}
+
+async function gone(client: Client, namespace: string, name: string): Promise<void> {
+  const end = performance.now() + (graceSeconds + 5) * 1000;
+  const never = new AbortController().signal;
+  while (performance.now() < end && (await client.find(podKind, { namespace, name })) !== undefined)
+    await sleep(systemClock, 50, never);
+}
