@@ -1,6 +1,6 @@
 // Starts and stops the processes of one Pod, and keeps its record up to date.
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../api/error-message.ts';
 import type { Container, Pod } from '../../api/kinds/core/pod/schema.ts';
@@ -11,13 +11,14 @@ import type { Environment } from '../environment/variables.ts';
 import { ConfigError } from '../environment/variables.ts';
 import type { LogLimits } from '../processes/log-file.ts';
 import { logFiles } from '../processes/log-file.ts';
-import type { Exit, MainProcess } from '../processes/main-process.ts';
+import type { Exit, MainProcess, User } from '../processes/main-process.ts';
 import { adoptProcess, instanceVariable, StartError, startProcess } from '../processes/main-process.ts';
 import type { ProcessCalls } from '../processes/native.ts';
 import { nextBackoff } from './backoff.ts';
 import type { ImageMap } from './images.ts';
 import { imageOf, processImage } from './images.ts';
 import type { ContainerRecord, Ending, Instance, PodRecord } from './record.ts';
+import { processUser } from './process-user.ts';
 import { isRunning, lostMessage, recordOf } from './record.ts';
 import { terminationMessage } from './termination-message.ts';
 
@@ -128,7 +129,9 @@ export class Containers {
       });
     }
     let found: Environment;
+    let user: User | undefined;
     try {
+      user = processUser(pod, container, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
       found = await environment();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -170,10 +173,11 @@ export class Containers {
     this.#report(name, 'Normal', 'Pulled', `Container image "${container.image ?? ''}" already present on machine`);
     this.#report(name, 'Normal', 'Created', 'Container created');
     try {
-      const cwd = container.workingDir ?? image.workingDir ?? (await this.#workDirectory());
+      const cwd = container.workingDir ?? image.workingDir ?? (await this.#workDirectory(user));
       await mkdir(join(this.#options.directory, 'logs', name), { recursive: true, mode: 0o700 });
       await mkdir(join(this.#options.directory, 'messages'), { recursive: true, mode: 0o711 });
-      await writeFile(this.#messageFile(name), '', { mode: 0o666 });
+      await writeFile(this.#messageFile(name), '', { mode: 0o600 });
+      if (user !== undefined) await chown(this.#messageFile(name), user.uid, user.gid);
       const started = await startProcess(this.#options.calls, {
         argv: [program, ...args],
         env: {
@@ -183,7 +187,7 @@ export class Containers {
           [instanceVariable]: id,
         },
         cwd,
-        user: undefined,
+        user,
         directory: this.#pipes(name),
         logPath: this.#log(name, attempt),
         logLimits: this.#options.logLimits,
@@ -332,9 +336,11 @@ export class Containers {
     this.#options.record({ type, reason, message, container });
   }
 
-  async #workDirectory(): Promise<string> {
-    const path = join(this.#options.directory, 'work');
+  /** The working directory of all containers of this user. */
+  async #workDirectory(user: User | undefined): Promise<string> {
+    const path = join(this.#options.directory, user === undefined ? 'work' : `work-${user.uid}`);
     await mkdir(path, { recursive: true, mode: 0o700 });
+    if (user !== undefined) await chown(path, user.uid, user.gid);
     return path;
   }
 

@@ -20,7 +20,7 @@ export interface RegisteredProcess {
 }
 
 /** An error in a registration, with the field and what is expected. */
-export class RegistrationError extends Error {}
+class RegistrationError extends Error {}
 
 const fields = ['namespace', 'service', 'address', 'port', 'check', 'intervalSeconds'];
 const defaultIntervalSeconds = 10;
