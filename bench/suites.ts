@@ -29,6 +29,8 @@ import { externalDns, fairleadPublisher } from './publisher/programs.ts';
 import { measureRules } from './proxy/in-namespace.ts';
 import { measurePath } from './proxy/path.ts';
 import { measureScale } from './scale.bench.ts';
+import { measureWorkloads } from './workloads.bench.ts';
+import { startOurs, startPeers } from '../test/workloads/programs.ts';
 import { comparison, figures, show, table } from './table.ts';
 
 type Progress = (text: string) => void;
@@ -144,6 +146,24 @@ async function runControllers(progress: Progress): Promise<string> {
     peer.push(...(await measureControllers(kubeControllerManager(manager), { services }, progress)));
   }
   return comparison(ours, manager === undefined ? undefined : peer, { peerName: 'kube-controller-manager' });
+}
+
+async function runWorkloads(progress: Progress): Promise<string> {
+  const [manager, scheduler] = [
+    program('KUBE_CONTROLLER_MANAGER', 'kube-controller-manager'),
+    program('KUBE_SCHEDULER', 'kube-scheduler'),
+  ];
+  const ours = await measureWorkloads(
+    { name: 'Fairlead', start: async ({ kubeconfig }) => startOurs(kubeconfig) },
+    progress,
+  );
+  if (manager === undefined || scheduler === undefined) return comparison([...ours], undefined, { peerName: '' });
+  const peer = {
+    name: 'Kubernetes',
+    start: (at: Parameters<typeof startPeers>[0]) => startPeers(at, { manager, scheduler }),
+  };
+  const theirs = await measureWorkloads(peer, progress);
+  return comparison([...ours], [...theirs], { peerName: 'kube-controller-manager + kube-scheduler' });
 }
 
 /** Numbers of Services, or the value of SERVICES: the cost of a change must not grow with them. */
@@ -293,6 +313,7 @@ export const suites: readonly Suite[] = [
   { name: 'abuse', run: runAbuse },
   { name: 'hostile', run: runHostile },
   { name: 'controllers', run: runControllers },
+  { name: 'workloads', run: runWorkloads },
   { name: 'dashboard', run: runDashboard },
   { name: 'dns', run: runDns },
   { name: 'loadbalancer', run: runLoadBalancers },
