@@ -55,6 +55,7 @@ describe('endpoints', () => {
     await using missing = new FairleadProcess([...flags, '--', 'no-such-program']);
     assert.equal(await missing.ended(), 1);
     assert.match(missing.err, /exec: "no-such-program": executable file not found in \$PATH/);
+    assert.equal(await stand.must('get', 'pods', '-o', 'name'), '', 'its Pods are removed');
   });
 
   test('register puts a process that runs already behind a Service, while its check succeeds', async () => {

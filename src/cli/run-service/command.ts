@@ -93,10 +93,12 @@ export const command: Command = {
       const name = `${service}-${process.pid}`;
       const path = textOf(settings, 'check');
       await client.create(podKind, podFor({ namespace, name, nodeName, selector, args, port, path }));
-      const code = await follow({ client, namespace, name, agent, streams, stop: stop.requested });
-      await client.delete(podKind, { namespace, name }, { gracePeriodSeconds: graceSeconds });
-      await gone(client, namespace, name);
-      return code;
+      try {
+        return await follow({ client, namespace, name, agent, streams, stop: stop.requested });
+      } finally {
+        await client.delete(podKind, { namespace, name }, { gracePeriodSeconds: graceSeconds });
+        await gone(client, namespace, name);
+      }
     } finally {
       await agent[Symbol.asyncDispose]();
       await client.delete(nodeKind, { name: nodeName }).catch(() => undefined); // the server is gone
