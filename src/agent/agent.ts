@@ -14,7 +14,7 @@ import { capacityOf } from './node/plan.ts';
 import { Registration } from './node/registration.ts';
 import type { AgentOptions } from './options.ts';
 import { Pods } from './pods/pods.ts';
-import type { Runtime } from './pods/runtime.ts';
+import type { NodeServer, Runtime } from './pods/runtime.ts';
 import { RecordStore } from './pods/record-store.ts';
 import { loadProcessCalls } from './processes/native.ts';
 import { Registrations } from './registrations/registrations.ts';
@@ -40,6 +40,16 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
   failure.promise.catch(() => undefined); // its runner waits for `ready` first
   let registration: Registration | undefined;
   let runtime: Runtime | undefined;
+  let server: NodeServer | undefined;
+
+  const startServer = async (of: Runtime): Promise<NodeServer | undefined> => {
+    const { nodeName, addresses, server: options } = agent;
+    if (options === undefined) return undefined;
+    const directory = join(agent.directory, 'server');
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const { start: begin, listen, tls } = options;
+    return begin({ runtime: of, client, nodeName, addresses, listen, tls, directory, log, metrics });
+  };
 
   /** Resolves when the agent works, with what ends when it has stopped. */
   const start = async (): Promise<{ readonly work: Promise<void> }> => {
@@ -60,7 +70,8 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
       observer,
     });
     runtime = running.runtime();
-    registration = new Registration({ agent, client, clock, log, facts, port: 0, problems: () => [] });
+    server = await startServer(runtime);
+    registration = new Registration({ agent, client, clock, log, facts, port: server?.port ?? 0, problems: () => [] });
     await registration.register(signal);
     informers.start();
     const unsubscribe = nodes.subscribe({ updated: (node) => reportIfLost(node) });
@@ -99,10 +110,11 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
     ready,
     failed: failure.promise,
     runtime: () => runtime,
-    problems: () => [...informers.unsynced(), ...(registration?.problems() ?? [])],
+    problems: () => [...informers.unsynced(), ...(registration?.problems() ?? []), ...(server?.problems() ?? [])],
     async [Symbol.asyncDispose]() {
       stop.abort();
       await starting.then(({ work }) => work).catch(() => undefined); // an error at the start was reported
+      await server?.[Symbol.asyncDispose]();
       await recorder.flush();
       await informers.stop();
     },

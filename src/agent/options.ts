@@ -1,5 +1,6 @@
 import type { Clock } from '../client/clock.ts';
 import type { ImageMap } from './pods/images.ts';
+import type { NodeServer, NodeServerOptions } from './pods/runtime.ts';
 import type { LogLimits } from './processes/log-file.ts';
 
 /** Where the addresses of Pods come from. */
@@ -24,6 +25,12 @@ export interface AgentOptions {
   readonly logLimits?: LogLimits;
   /** Stops all Pods with the agent, instead of leaving them to the next one. */
   readonly stopsPods: boolean;
+  /** Serves logs, exec, attach and port-forward to the API server: see `pods/runtime.ts`. Left out: nothing does. */
+  readonly server?: {
+    readonly start: (options: NodeServerOptions) => Promise<NodeServer>;
+    readonly listen: NodeServerOptions['listen'];
+    readonly tls?: NodeServerOptions['tls'];
+  };
   /** The version that the Node reports. */
   readonly version: string;
   /** The environment that processes inherit: PATH, HOME and the like. */
