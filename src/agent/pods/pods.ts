@@ -146,7 +146,7 @@ export class Pods {
   }
 
   #add(record: PodRecord, pod: Pod | undefined): PodWorker {
-    const { agent, client, clock, calls, store, recorder } = this.#options;
+    const { agent, client, clock, calls, store, recorder, log } = this.#options;
     const { uid } = record;
     const containers = new Containers(
       {
@@ -157,7 +157,11 @@ export class Pods {
         logLimits: agent.logLimits,
         diesWithAgent: agent.stopsPods,
         inherited: agent.environment,
-        save: (next) => store.save(next),
+        // With a full disk Pods continue; another agent would not know what changed.
+        save: (next) =>
+          store
+            .save(next)
+            .catch((error: unknown) => log.warn({ pod: uid, err: error }, 'could not write the record of a Pod')),
         record: ({ container, ...event }) => {
           const about = this.#workers.get(uid)?.pod;
           if (about !== undefined) recorder.record(podKind, about, event, `spec.containers{${container}}`);

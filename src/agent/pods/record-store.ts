@@ -6,6 +6,8 @@ import type { PodRecord } from './record.ts';
 
 export class RecordStore {
   readonly #directory: string;
+  /** UID → the write that runs or waits last */
+  readonly #writing = new Map<string, Promise<void>>();
 
   constructor(directory: string) {
     this.#directory = join(directory, 'pods');
@@ -40,8 +42,20 @@ export class RecordStore {
     }
   }
 
-  /** Replaces a record. It need not survive a crash of the machine, since its processes do not either. */
+  /** Replaces a record, after earlier ones of the Pod. It need not survive a crash of the machine: its processes do not either. */
   async save(record: PodRecord): Promise<void> {
+    const { uid } = record;
+    const before = this.#writing.get(uid) ?? Promise.resolve();
+    const writing = before.catch(() => undefined).then(() => this.#write(record));
+    this.#writing.set(uid, writing);
+    try {
+      await writing;
+    } finally {
+      if (this.#writing.get(uid) === writing) this.#writing.delete(uid);
+    }
+  }
+
+  async #write(record: PodRecord): Promise<void> {
     const directory = this.directoryOf(record.uid);
     const path = join(directory, 'record.json');
     const text = JSON.stringify(record);
@@ -57,6 +71,7 @@ export class RecordStore {
 
   /** Deletes the directory of a Pod with everything in it. */
   async remove(uid: string): Promise<void> {
+    await this.#writing.get(uid)?.catch(() => undefined); // it would create the directory again
     await rm(this.directoryOf(uid), { recursive: true, force: true });
   }
 }
