@@ -13,12 +13,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   machine: [],
   metrics: [],
   dnswire: [],
+  streams: ['machine'],
   api: [],
   store: ['api', 'machine'],
-  server: ['api', 'machine', 'metrics', 'store'],
+  server: ['api', 'machine', 'metrics', 'store', 'streams'],
   client: ['api', 'machine', 'metrics'],
 };
-const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics'];
+const partMayImport = ['api', 'client', 'dnswire', 'machine', 'metrics', 'streams'];
 /** Part → sub-folder → the sub-folders it may import. What several of them exchange is a file of the part itself. */
 const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   agent: {
@@ -175,6 +176,7 @@ const concernsKinds: readonly string[] = [
   'conversion/', // reads the address of a webhook in its CustomResourceDefinition
   'custom/', // serves what CustomResourceDefinitions define
   'bootstrap/', // creates the objects of a new cluster
+  'nodes/', // streams of Pods through their Nodes
   'lifecycle/', // controllers of Namespaces, Events and Pods
   'quota/', // reads and writes ResourceQuotas
   'reviews/', // one function per kind of review
@@ -211,6 +213,7 @@ test('there are no cycles, not even of types', () => {
 
 /** Exports that only tests import, each with why it is not test support. */
 const exportedForTests: Readonly<Record<string, string>> = {
+  'src/agent/api/server.ts: startServer': 'the agent starts it',
   'src/proxy/routes/decide.ts: decide': 'defines what all backends do; properties compare them with it',
   'src/api/schema/protobuf.ts: encodeProtobuf': 'the inverse of decodeProtobuf; round trips test the schemas',
   'src/library.ts: startCluster': 'an entry point of the package',

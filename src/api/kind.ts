@@ -46,9 +46,11 @@ export interface RowCondition {
 /** An endpoint below an object, such as `serviceaccounts/token`. */
 export interface Subresource {
   readonly name: string;
-  readonly verbs: readonly ('create' | 'get' | 'patch' | 'update')[];
+  readonly verbs: readonly ('create' | 'delete' | 'get' | 'patch' | 'update')[];
   /** The kind of its request and response bodies, where that is not the object's own. */
   readonly body?: Kind;
+  /** The kind that discovery names where bodies are those of a program, which the server only passes on. */
+  readonly connect?: string;
   /** How a write changes the object; absent for `status`, and where the body is not the object. */
   readonly write?: PartialWrite;
 }

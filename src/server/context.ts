@@ -14,6 +14,8 @@ import type { Policies } from './admission/policies/policies.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { TimeSlicer } from './limits/time-slicer.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
+import type { NodeClient } from './nodes/node-client.ts';
+import type { OpenStreams } from './nodes/open-streams.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { ServedResources } from './served-resources.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
@@ -45,6 +47,10 @@ export interface ServerContext {
   /** Time-slices expensive requests. */
   readonly timeSlicer: TimeSlicer;
   readonly unsent: UnsentBytes;
+  /** Connections to the servers of nodes. */
+  readonly nodes: NodeClient;
+  /** Streams between clients and nodes. */
+  readonly streams: OpenStreams;
   /** Decodes the bodies of requests. */
   readonly bodies: BodyDecoder;
   readonly log: Logger;

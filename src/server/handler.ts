@@ -15,7 +15,7 @@ import { tooManyRequests } from './limits/flow-control.ts';
 import { classify, costOf } from './limits/classify.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { encodeReply } from './negotiate/encode.ts';
-import type { ApiRequest, BodyReply, ListReply, Reply } from './reply.ts';
+import type { ApiRequest, BodyReply, ListReply, Reply, UpgradeReply } from './reply.ts';
 import { methodNotAllowed, pathNotFound, resourceNotFound, statusReply, warningHeaders } from './reply.ts';
 import type { RequestInfo, ResourceRequest } from './request.ts';
 import { parseRequest } from './request.ts';
@@ -46,8 +46,14 @@ export class Handler {
     this.#options = options;
   }
 
-  /** Handles a request; never rejects, since failures are replies. */
-  async handle(sent: ApiRequest): Promise<Reply> {
+  /** Handles a request that does not upgrade its connection; never rejects, since failures are replies. */
+  handle(sent: ApiRequest): Promise<Reply> {
+    // Only a request with `isUpgrade` has the other reply.
+    return this.handleConnection(sent) as Promise<Reply>;
+  }
+
+  /** Handles a request, which may continue with another protocol on its connection. */
+  async handleConnection(sent: ApiRequest): Promise<Reply | UpgradeReply> {
     const { context, metrics, audit } = this.#options;
     const info = parseRequest(sent.method, sent.url);
     const audited = audit?.start(sent, info);
@@ -69,9 +75,20 @@ export class Handler {
       ...(warnings.length > 0 ? { Warning: warningHeaders(warnings) } : {}),
       ...reply.headers,
     };
+    if ('upgrade' in reply) {
+      return {
+        status: reply.status,
+        headers: reply.headers, // only those of the handshake
+        upgrade(socket, head) {
+          socket.once('close', recorded.watchStarted());
+          if (audited !== undefined) socket.once('close', () => audited.ended());
+          reply.upgrade(socket, head);
+        },
+      };
+    }
     if (!('stream' in reply)) return { ...reply, headers };
     return {
-      status: reply.status,
+      ...reply,
       headers,
       stream(sink) {
         sink.onClose(recorded.watchStarted());
@@ -110,7 +127,7 @@ export class Handler {
     request: ApiRequest,
     info: RequestInfo,
     target: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
-  ): Promise<Reply> {
+  ): Promise<Reply | UpgradeReply> {
     const { context, limits } = this.#options;
     const requestClass = classify(request, info);
     const { level, flow, isMutating } = requestClass;
@@ -132,7 +149,7 @@ export class Handler {
     const reply = encodeReply(served, request, info);
     const start = isMutating ? limits.startReply(requestClass) : 'now';
     if (start !== 'now') await start;
-    if ('stream' in reply) {
+    if ('stream' in reply || 'upgrade' in reply) {
       limits.leave(requestClass, cost);
       return reply;
     }
@@ -153,7 +170,7 @@ export class Handler {
     request: ApiRequest,
     info: RequestInfo,
     { resource: known, warnings }: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
-  ): Promise<Reply | ListReply> {
+  ): Promise<Reply | ListReply | UpgradeReply> {
     this.#options.context.access.require(request.user, info);
     checkTimeout(info);
     if (!info.isResource) return this.#serveNonResource(request, info.path, info.query);

@@ -1,3 +1,5 @@
+import type { Duplex, Readable } from 'node:stream';
+
 import type { Status, StatusError } from '../api/errors.ts';
 import { entityTooLarge, failure } from '../api/errors.ts';
 import type { User } from '../api/user.ts';
@@ -33,8 +35,18 @@ export interface ListReply {
 export interface StreamReply {
   readonly status: number;
   readonly headers: Headers;
+  /** The client may leave what is sent unread for as long as it likes: the sender waits, and buffers little. */
+  readonly isPatient?: boolean;
   /** Called once, after the headers have been sent. */
   stream(sink: Sink): void;
+}
+
+/** The connection continues with another protocol: WebSocket or SPDY. */
+export interface UpgradeReply {
+  readonly status: 101;
+  readonly headers: Headers;
+  /** Called once, after the headers have been sent. `head`: bytes that the client has sent already. */
+  upgrade(socket: Duplex, head: Buffer): void;
 }
 
 export type Headers = Record<string, string | readonly string[]>;
@@ -77,6 +89,10 @@ export interface ApiRequest {
   readonly isAborted?: () => boolean;
   /** Adds an annotation to the audit event; absent: the request is not logged. */
   readonly annotate?: (key: string, value: string) => void;
+  /** The body as it arrives, for requests that are passed on; absent for requests in this process. */
+  readonly bodyStream?: Readable;
+  /** Whether the connection can continue with another protocol, as the client requests. */
+  readonly isUpgrade?: boolean;
 }
 
 /** The user to impersonate, from the request headers. */

@@ -22,6 +22,8 @@ export interface ResourceRequest {
   /** '' for cluster-scoped objects and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
+  /** The path after the subresource `proxy`, as sent: '' or from a slash on. */
+  readonly proxyPath?: string;
 }
 
 export type ResourceVerb =
@@ -42,6 +44,7 @@ const noQuery = new URLSearchParams();
  *
  *     /api/{version}/…  and  /apis/{group}/{version}/…  followed by
  *     [watch/] [namespaces/{namespace}/] {resource} [/{name} [/{subresource}]]
+ *     [namespaces/{namespace}/] {resource} /{name} /proxy [/{path of another program}]
  *
  * Anything else, including the discovery documents, is a non-resource request. So is a URL with a segment that is empty
  * or cannot be decoded, so that no encoding trick reaches an object.
@@ -52,7 +55,9 @@ export function parseRequest(method: string, url: string): RequestInfo {
   const query = question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1));
   const other: NonResourceRequest = { isResource: false, path, verb: method.toLowerCase(), query };
 
-  const api = apiPath(segments(path) ?? []);
+  const proxied = proxiedPath.exec(path);
+  const [own = path, proxyPath] = proxied === null ? [path] : [proxied[1], proxied[2] ?? ''];
+  const api = apiPath(segments(own) ?? []);
   if (api === undefined) return other;
   const { isLegacyWatch, namespace } = api;
   const [resource = '', name = '', subresource = '', ...extra] = api.rest;
@@ -70,8 +75,12 @@ export function parseRequest(method: string, url: string): RequestInfo {
     subresource,
     namespace,
     name: isCollectionRead ? nameFromFieldSelector(query) : name,
+    ...(proxyPath === undefined ? {} : { proxyPath }),
   };
 }
+
+/** The path that is passed to another program may contain anything, such as empty segments. */
+const proxiedPath = /^(\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy)(\/.*)?$/s;
 
 interface ApiPath {
   readonly group: string;

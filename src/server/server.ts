@@ -52,6 +52,9 @@ import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
+import type { NodeClientOptions } from './nodes/node-client.ts';
+import { NodeClient } from './nodes/node-client.ts';
+import { OpenStreams } from './nodes/open-streams.ts';
 import { Quotas } from './quota/quotas.ts';
 import type { ApiRequest, Reply } from './reply.ts';
 import type { CustomKinds } from './served-resources.ts';
@@ -92,6 +95,8 @@ export interface ServerOptions {
   readonly audit?: AuditOptions | undefined;
   /** Which resources are encrypted in the store; default: none. */
   readonly encryption?: Encryption | undefined;
+  /** How this server connects to the servers of nodes, for logs, commands and forwarded ports. */
+  readonly nodeClient?: NodeClientOptions | undefined;
   /** Returns metrics of other parts in this process, which `/metrics` includes. */
   readonly additionalMetrics?: () => Promise<string>;
 }
@@ -212,6 +217,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       await leave().catch((error: unknown) =>
         options.log.warn({ err: error }, 'this server stays in the endpoints of `kubernetes` until its lease expires'),
       );
+      context.streams.endAll();
       for (const { watchers } of context.watchCache.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
@@ -219,6 +225,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       limits[Symbol.dispose]();
       context.webhooks[Symbol.dispose]();
       context.conversions[Symbol.dispose]();
+      context.nodes[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
       context.identity.accountTokens.keys[Symbol.dispose]();
@@ -282,7 +289,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         authorization: request.headers.authorization,
         protocols: request.headers['sec-websocket-protocol'],
       }),
-    handle: (request) => api.handler.handle(request),
+    handle: (request) => api.handler.handleConnection(request),
     unauthorized: (request) => api.handler.unauthorized(request),
     onUnexpectedError: (error) => options.log.error({ err: error }, 'bug: request dropped'),
   }).catch(async (error: unknown) => {
@@ -382,6 +389,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,
+    nodes: new NodeClient(options.nodeClient),
+    streams: new OpenStreams(limits),
     bodies: new BodyDecoder(),
     log,
     clock,

@@ -92,6 +92,8 @@ export interface NodeServerOptions {
   readonly listen: { readonly address: string; readonly port: number };
   /** Files of a certificate; undefined: it requests one from the API (kubernetes.io/kubelet-serving) or signs its own. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** The authorities of client certificates of callers, PEM: those of the cluster. Undefined: callers need a token. */
+  readonly clientCa?: string | undefined;
   /** A directory of the agent with mode 0700, for its key. */
   readonly directory: string;
   readonly log: Logger;

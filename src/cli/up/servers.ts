@@ -112,6 +112,7 @@ export async function startCluster(
       admissionPlugins: setup.admissionPlugins,
       tokens: setup.tokens,
       limits: setup.limits,
+      nodeClient: pki.kubeletClient,
       timeSlicer: setup.slices,
       audit: auditOf(cluster, setup),
       encryption: setup.encryption,

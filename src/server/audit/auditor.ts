@@ -1,5 +1,5 @@
 import type { User } from '../../api/user.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiRequest, Reply, UpgradeReply } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import type { Audited, RequestObject } from './event.ts';
 import { auditLine } from './event.ts';
@@ -22,7 +22,11 @@ export interface AuditedRequest {
   /** The request; reading its body also records it. */
   readonly request: ApiRequest;
   /** Logs the response; for a watch, its start. */
-  responded(response: { readonly id: string; readonly reply: Reply; readonly impersonated: User | undefined }): void;
+  responded(response: {
+    readonly id: string;
+    readonly reply: Reply | UpgradeReply;
+    readonly impersonated: User | undefined;
+  }): void;
   /** Logs the end of a watch. */
   ended(): void;
 }
@@ -66,7 +70,10 @@ export class Auditor {
       },
       responded(given) {
         response = given;
-        write({ ...given, stage: 'stream' in given.reply ? 'ResponseStarted' : 'ResponseComplete' });
+        write({
+          ...given,
+          stage: 'stream' in given.reply || 'upgrade' in given.reply ? 'ResponseStarted' : 'ResponseComplete',
+        });
       },
       ended() {
         if (response !== undefined) write({ ...response, stage: 'ResponseComplete' });

@@ -56,9 +56,9 @@ function describeResource(kind: Kind): object {
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
     ...(subresources.length > 0
       ? {
-          subresources: subresources.map(({ name, verbs, body = kind }) => ({
+          subresources: subresources.map(({ name, verbs, body = kind, connect = body.kind }) => ({
             subresource: name,
-            responseKind: groupVersionKind(body),
+            responseKind: { ...groupVersionKind(body), kind: connect },
             verbs,
           })),
         }

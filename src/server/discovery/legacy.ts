@@ -79,11 +79,11 @@ function storageVersionHash(kind: Kind): string {
 }
 
 const describeSubresources = (kind: Kind): readonly object[] =>
-  subresourcesOf(kind).map(({ name, verbs, body = kind }) => ({
+  subresourcesOf(kind).map(({ name, verbs, body = kind, connect = body.kind }) => ({
     name: `${kind.plural}/${name}`,
     singularName: '',
     namespaced: kind.namespaced,
     ...(body === kind ? {} : { group: body.group, version: body.version }),
-    kind: body.kind,
+    kind: connect,
     verbs,
   }));

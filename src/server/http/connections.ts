@@ -112,6 +112,11 @@ export class Connections {
     });
   }
 
+  /** Leaves the connection to its stream, whose bytes wait until the client reads; it still counts as open. */
+  tolerateStalls(socket: Socket): void {
+    this.#sockets.delete(socket as TLSSocket);
+  }
+
   #handshakeDone(peer: string, address: string): void {
     this.#handshaking.delete(peer);
     this.#byAddress.get(address)?.handshaking.delete(peer);

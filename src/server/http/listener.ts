@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http';
+import { ServerResponse, STATUS_CODES } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 
 import { isImpersonationHeader, readImpersonation } from '../access/identity/impersonation.ts';
 import type { User } from '../../api/user.ts';
-import type { ApiRequest, Reply } from '../reply.ts';
+import type { ApiRequest, Reply, UpgradeReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import { tooManyRequests } from '../limits/flow-control.ts';
 import { AuthRateLimiter } from './auth-rate-limiter.ts';
@@ -21,7 +23,7 @@ export interface ListenerOptions {
   /** The user of the request, a function that authenticates it, or undefined if no credential is valid. */
   identify(request: Incoming): User | undefined | (() => Promise<User | undefined>);
   /** Must not reject: every failure is a reply. */
-  handle(request: ApiRequest): Promise<Reply>;
+  handle(request: ApiRequest): Promise<Reply | UpgradeReply>;
   /** Called for errors that are bugs. */
   onUnexpectedError(error: unknown): void;
   /** The reply to a request without valid credentials; it has no user. */
@@ -72,11 +74,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const connections = new Connections(server, limits);
 
-  const serving = {
+  const serving: Serving = {
     ...options,
     authLimiter: new AuthRateLimiter(),
     stallTimeoutMs: limits.stallMs,
     frames: new ChunkFrames(),
+    tolerateStalls: (socket) => connections.tolerateStalls(socket),
   };
 
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
@@ -84,6 +87,14 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     serve(incoming, outgoing, serving).catch((error: unknown) => {
       options.onUnexpectedError(error);
       outgoing.destroy();
+    });
+  });
+  // Other requests with an Upgrade header are served as if they had none. Node reads this option from the server.
+  Object.assign(server, { shouldUpgradeCallback: ({ url = '' }: IncomingMessage) => upgradablePaths.test(url) });
+  server.on('upgrade', (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
+    serveUpgrade(incoming, { socket, head }, serving).catch((error: unknown) => {
+      options.onUnexpectedError(error);
+      socket.destroy();
     });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket));
@@ -112,11 +123,50 @@ interface Serving extends ListenerOptions {
   readonly authLimiter: AuthRateLimiter;
   readonly stallTimeoutMs: number;
   readonly frames: ChunkFrames;
+  readonly tolerateStalls: (socket: Socket) => void;
 }
 
-async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): Promise<void> {
-  const write = (reply: Reply): Promise<void> =>
-    writeReply(outgoing, reply, { incoming, stallTimeoutMs: options.stallTimeoutMs, frames: options.frames });
+/** The paths of subresources that continue with another protocol. */
+const upgradablePaths = /\/(?:attach|exec|portforward|proxy)(?:[/?]|$)/;
+
+interface Upgrade {
+  readonly socket: Socket;
+  readonly head: Buffer;
+}
+
+/** Serves a request to upgrade the connection, which Node no longer reads. Replies other than 101 close it. */
+async function serveUpgrade(incoming: IncomingMessage, upgrade: Upgrade, options: Serving): Promise<void> {
+  const { socket, head } = upgrade;
+  const outgoing = new ServerResponse(incoming);
+  outgoing.assignSocket(socket);
+  outgoing.shouldKeepAlive = false;
+  outgoing.on('finish', () => socket.end());
+  await serve(incoming, outgoing, options, (reply) => {
+    outgoing.detachSocket(socket);
+    options.tolerateStalls(socket);
+    socket.write(headOf(reply));
+    reply.upgrade(socket, head);
+  });
+}
+
+function headOf({ status, headers }: UpgradeReply): string {
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  );
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', ''].join('\r\n');
+}
+
+async function serve(
+  incoming: Incoming,
+  outgoing: Outgoing,
+  options: Serving,
+  upgrade?: (reply: UpgradeReply) => void,
+): Promise<void> {
+  const write = async (reply: Reply | UpgradeReply): Promise<void> => {
+    if ('upgrade' in reply) upgrade?.(reply);
+    else await writeReply(outgoing, reply, { ...options, incoming });
+  };
+  const isUpgrade = upgrade !== undefined;
   if ((incoming.url ?? '').length > maxUrlBytes) {
     incoming.resume();
     await write(textReply(414, `URI too long: limit is ${maxUrlBytes}\n`));
@@ -128,10 +178,14 @@ async function serve(incoming: Incoming, outgoing: Outgoing, options: Serving): 
     typeof identified === 'object' ? identified : await authenticate(incoming, identified, options.authLimiter);
   if (user === 'rate limited' || user === undefined) {
     incoming.resume();
-    await write(user === undefined ? options.unauthorized(requestOf(incoming, outgoing, nobody)) : tooManyRequests());
+    await write(
+      user === undefined
+        ? options.unauthorized(requestOf(incoming, outgoing, { user: nobody, isUpgrade }))
+        : tooManyRequests(),
+    );
     return;
   }
-  await write(await options.handle(requestOf(incoming, outgoing, user)));
+  await write(await options.handle(requestOf(incoming, outgoing, { user, isUpgrade })));
 }
 
 /** Verifies credentials that are not cached, unless their address has failed too often. */
@@ -149,7 +203,11 @@ async function authenticate(
 
 const nobody: User = { name: '', uid: '', groups: [] };
 
-function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiRequest {
+function requestOf(
+  incoming: Incoming,
+  outgoing: Outgoing,
+  { user, isUpgrade }: { readonly user: User; readonly isUpgrade: boolean },
+): ApiRequest {
   return {
     method: incoming.method ?? 'GET',
     url: incoming.url ?? '/',
@@ -163,6 +221,8 @@ function requestOf(incoming: Incoming, outgoing: Outgoing, user: User): ApiReque
     impersonation: readImpersonation(incoming.rawHeaders),
     remoteAddress: incoming.socket?.remoteAddress,
     isAborted: () => isClosed(outgoing),
+    bodyStream: incoming,
+    isUpgrade,
   };
 }
 

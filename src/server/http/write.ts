@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createGzip, constants } from 'node:zlib';
+import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream';
 
@@ -26,6 +27,8 @@ export interface Receiver {
   readonly stallTimeoutMs: number;
   /** Shared by all replies of a listener. */
   readonly frames: ChunkFrames;
+  /** Called for a connection whose client may leave a reply unread. */
+  readonly tolerateStalls?: (socket: Socket) => void;
 }
 
 /**
@@ -155,13 +158,19 @@ function compressed(outgoing: Outgoing, reply: BodyReply): Writable {
 /** Destroys the HTTP/2 stream or HTTP/1 connection and discards unsent bytes. */
 const destroy = (outgoing: Outgoing): void => void ('stream' in outgoing ? outgoing.stream : outgoing).destroy();
 
-function writeStream(outgoing: Outgoing, reply: StreamReply, { stallTimeoutMs, frames }: Receiver): void {
+function writeStream(
+  outgoing: Outgoing,
+  reply: StreamReply,
+  { stallTimeoutMs, frames, tolerateStalls }: Receiver,
+): void {
   // HTTP/2's response has the calls of HTTP/1's; the types of one lack flushHeaders.
   const response = writeHead(outgoing, reply.status, reply.headers) as ServerResponse;
   response.flushHeaders(); // Go's clients wait for them before anything else
   // False for HTTP/1.0, and missing for HTTP/2.
   const isChunked = response.chunkedEncoding === true;
   if (isChunked) response.chunkedEncoding = false; // the frames are in what we write
+  if (reply.isPatient === true && !('stream' in outgoing) && outgoing.socket !== null)
+    tolerateStalls?.(outgoing.socket);
   const abort = (): void => destroy(outgoing);
   let stalled: NodeJS.Timeout | undefined;
   const clear = (): void => clearTimeout(stalled);
@@ -175,7 +184,7 @@ function writeStream(outgoing: Outgoing, reply: StreamReply, { stallTimeoutMs, f
       const isTaken = response.write(isChunked ? frames.of(chunk) : chunk);
       socket?.uncork();
       clear();
-      if (!isTaken) stalled = setTimeout(abort, stallTimeoutMs);
+      if (!isTaken && reply.isPatient !== true) stalled = setTimeout(abort, stallTimeoutMs);
       return isTaken;
     },
     onDrain: (listener) => void response.on('drain', listener),
@@ -183,6 +192,7 @@ function writeStream(outgoing: Outgoing, reply: StreamReply, { stallTimeoutMs, f
     end() {
       if (isChunked) response.end('0\r\n\r\n');
       else response.end();
+      if (reply.isPatient === true) return;
       const timer = setTimeout(abort, lingerMs);
       response.on('close', () => clearTimeout(timer));
     },

@@ -9,6 +9,9 @@ export interface LimitOptions {
   /** Open watches, in total and per user. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
+  /** Open streams between clients and nodes (logs, commands, forwarded ports), in total and per user. */
+  readonly maxStreams: number;
+  readonly maxStreamsPerUser: number;
   /** Bytes that may wait in memory for clients that do not read, in total and per user. */
   readonly maxUnsentBytes: number;
   readonly maxUnsentBytesPerUser: number;
@@ -25,6 +28,8 @@ export const defaultLimits: LimitOptions = {
   maxMutatingRequestsInflight: 200,
   maxWatches: 10_000,
   maxWatchesPerUser: 1000,
+  maxStreams: 2000,
+  maxStreamsPerUser: 500,
   maxUnsentBytes: 256 << 20,
   maxUnsentBytesPerUser: 64 << 20,
   maxConnections: 10_000,

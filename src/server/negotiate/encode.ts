@@ -2,7 +2,7 @@ import { schemaNamed } from '../../api/kinds/registry.ts';
 import { encodeListFrame, encodeObject } from '../../api/schema/protobuf.ts';
 import { yamlPieces } from '../../api/schema/write-yaml.ts';
 import type { Item } from '../cache/item.ts';
-import type { ApiRequest, BodyReply, ListReply, Reply } from '../reply.ts';
+import type { ApiRequest, BodyReply, ListReply, Reply, UpgradeReply } from '../reply.ts';
 import type { RequestInfo } from '../request.ts';
 import { isTrue } from '../request.ts';
 import { listMeta, statusSchema } from '../openapi/meta-schemas.ts';
@@ -20,8 +20,12 @@ const pieceCost = 128 << 10;
 const keptBytes = 1 << 20;
 
 /** Encodes a reply as requested: compact JSON, indented JSON, YAML or protobuf. */
-export function encodeReply(answer: Reply | ListReply, request: ApiRequest, info: RequestInfo): Reply {
-  if ('stream' in answer) return answer;
+export function encodeReply<Upgrade extends UpgradeReply = never>(
+  answer: Reply | ListReply | Upgrade,
+  request: ApiRequest,
+  info: RequestInfo,
+): Reply | Upgrade {
+  if ('stream' in answer || 'upgrade' in answer) return answer;
   const { status, headers } = answer;
   if (headers['Content-Type'] === 'application/json') {
     const encoding = encodingOf(request.header('accept'));

@@ -70,7 +70,7 @@ export function pathsOf(kind: Kind): readonly PathOperations[] {
   const paths: PathOperations[] = [
     { path: collection, parameters: shared, operations: collectionOperations(kind, gvk) },
     { path: `${collection}/{name}`, parameters: [nameParameter, ...shared], operations: itemOperations(kind, gvk) },
-    ...subresourcesOf(kind).map((subresource) => ({
+    ...documentedSubresources(kind).map((subresource) => ({
       path: `${collection}/{name}/${subresource.name}`,
       parameters: [nameParameter, ...shared],
       operations: subresourceOperations(kind, subresource),
@@ -81,6 +81,10 @@ export function pathsOf(kind: Kind): readonly PathOperations[] {
   ];
   return paths.filter(({ operations }) => operations.length > 0);
 }
+
+/** Those whose bodies have a schema. */
+const documentedSubresources = (kind: Kind): readonly Subresource[] =>
+  subresourcesOf(kind).filter(({ connect }) => connect === undefined);
 
 const idOf = (kind: Kind, verb: string, suffix = ''): string =>
   `${verb}${groupVersionWord(kind)}${kind.namespaced ? 'Namespaced' : ''}${kind.kind}${suffix}`;

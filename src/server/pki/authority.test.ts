@@ -35,7 +35,10 @@ describe('rotation of the authority', () => {
     await rotateAuthority(directory, { cluster: 'east', old: oldKeys, now });
 
     const during = await ensure();
-    assert.deepEqual(new Set(during.renewed.keys()), new Set(['admin', 'apiserver', 'part-dns']));
+    assert.deepEqual(
+      new Set(during.renewed.keys()),
+      new Set(['admin', 'apiserver', 'apiserver-kubelet-client', 'part-dns']),
+    );
     const serving = during.serving.cert;
     const [newCa = ''] = readCertificates(during.ca).map(String);
     assert.equal(readCertificates(during.ca).length, 2);

@@ -29,7 +29,7 @@ describe('pki', () => {
   const serving = (pki: Pki): X509Certificate => new X509Certificate(pki.serving.cert);
 
   test('issues everything at the first start and nothing at the next', async () => {
-    assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver']));
+    assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver', 'apiserver-kubelet-client']));
     const second = await ensure();
     assert.equal(second.renewed.size, 0);
     assert.deepEqual(second.serving, first.serving);
@@ -38,7 +38,16 @@ describe('pki', () => {
   test('files are private', async () => {
     assert.equal((await stat(directory)).mode & 0o777, 0o700);
     const names = await readdir(directory);
-    assert.deepEqual(names.sort(), ['admin.crt', 'admin.key', 'apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key']);
+    assert.deepEqual(names.sort(), [
+      'admin.crt',
+      'admin.key',
+      'apiserver-kubelet-client.crt',
+      'apiserver-kubelet-client.key',
+      'apiserver.crt',
+      'apiserver.key',
+      'ca.crt',
+      'ca.key',
+    ]);
     for (const name of names) assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600, name);
   });
 
@@ -83,7 +92,7 @@ describe('pki', () => {
     {
       name: 'leaves near expiry',
       changes: { now: daysLater(280) },
-      want: ['admin: near expiry', 'apiserver: near expiry'],
+      want: ['admin: near expiry', 'apiserver-kubelet-client: near expiry', 'apiserver: near expiry'],
     },
     { name: 'nothing while the clock is an hour behind', changes: { now: daysLater(-1 / 24) }, want: [] },
     { name: 'nothing while the clock is years behind', changes: { now: new Date(0) }, want: [] },
@@ -95,7 +104,12 @@ describe('pki', () => {
     {
       name: 'everything when the authority is near expiry',
       changes: { now: daysLater(2800) },
-      want: ['admin: near expiry', 'apiserver: near expiry', 'ca: near expiry'],
+      want: [
+        'admin: near expiry',
+        'apiserver-kubelet-client: near expiry',
+        'apiserver: near expiry',
+        'ca: near expiry',
+      ],
     },
   ];
   for (const { name, changes, want } of renewals) {
@@ -143,6 +157,7 @@ describe('pki', () => {
     const { renewed } = await ensure({ directory: copy.path });
     assert.deepEqual([...renewed].map(([name, reason]) => `${name}: ${reason}`).sort(), [
       'admin: signed by another authority',
+      'apiserver-kubelet-client: signed by another authority',
       'apiserver: signed by another authority',
       'ca: missing',
     ]);

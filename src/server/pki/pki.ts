@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { partUser } from '../access/identity/users.ts';
+import { kubeletClientUser, partUser } from '../access/identity/users.ts';
 import type { Authority } from './authority.ts';
 import {
   completeAuthority,
@@ -20,6 +20,8 @@ export interface Pki {
   /** The trusted authorities, PEM: the current one, and previous ones during a rotation. */
   readonly ca: string;
   readonly admin: KeyPair;
+  /** The client certificate of the API server at the servers of nodes. */
+  readonly kubeletClient: KeyPair;
   /** Part → its client certificate. */
   readonly parts: ReadonlyMap<string, KeyPair>;
   /** The certificate of the API server. */
@@ -44,6 +46,9 @@ export interface PkiOptions {
 const leafDays = 365;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
 
+/** Its user may do everything on the servers of nodes, and nothing else. */
+const kubeletClientSubject: Subject = { use: 'client', commonName: kubeletClientUser, groups: [] };
+
 /**
  * Reads the certificates of a cluster and issues those that are missing, near expiry or have other names. An authority
  * near expiry is rotated, so that no client is disconnected.
@@ -62,8 +67,9 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
     renewed.set(name, reason ?? 'missing');
     return made;
   };
-  const [admin, serving, partPairs] = await Promise.all([
+  const [admin, kubeletClient, serving, partPairs] = await Promise.all([
     ensure('admin', adminSubject),
+    ensure('apiserver-kubelet-client', kubeletClientSubject),
     ensure('apiserver', servingSubject(options)),
     Promise.all(
       parts.map(async (part): Promise<[string, KeyPair]> => [
@@ -75,6 +81,7 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
   return {
     ca: trustedCertificates(authority),
     admin,
+    kubeletClient,
     serving: withCrossCertificates(authority, serving),
     parts: new Map(partPairs),
     renewed,

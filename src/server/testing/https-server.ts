@@ -5,7 +5,7 @@ import { openMemoryStore } from '../../store/memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyPair } from '../pki/issue.ts';
 import { issue, issueCa } from '../pki/issue.ts';
-import type { RunningServer } from '../server.ts';
+import type { RunningServer, ServerOptions } from '../server.ts';
 import { startServer } from '../server.ts';
 
 /** An API server with a listener, for tests of connections. Token `secret` and the certificate `admin` may do everything. */
@@ -26,8 +26,8 @@ export const adminCertificate = (ca: KeyPair, commonName = 'admin'): Promise<Key
 export const testCa = (name: string): Promise<KeyPair> => issueCa(name, validity);
 
 /** Starts a server on a free port. */
-export async function startHttpsServer(): Promise<HttpsServer> {
-  const ca = await testCa('test-ca');
+export async function startHttpsServer(more: Partial<ServerOptions> = {}, authority?: KeyPair): Promise<HttpsServer> {
+  const ca = authority ?? (await testCa('test-ca'));
   const names = { dns: ['localhost'], ips: ['127.0.0.1'] };
   const serving = await issue(ca, { use: 'server', commonName: 'test', names }, validity);
   const store = openMemoryStore();
@@ -43,6 +43,7 @@ export async function startHttpsServer(): Promise<HttpsServer> {
     loopbackEndpoints: [],
     tokens: [{ token: 'secret', user: 'robot', uid: '7', groups: ['system:masters'] }],
     log: pino({ level: 'silent' }),
+    ...more,
   });
   return {
     server,

@@ -3,8 +3,9 @@ import type { Presenter } from '../negotiate/presenter.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { requestToken } from '../access/identity/token-request.ts';
 import type { ServerContext } from '../context.ts';
-import type { ApiCall, ListReply, Reply } from '../reply.ts';
+import type { ApiCall, ListReply, Reply, UpgradeReply } from '../reply.ts';
 import { methodNotAllowed } from '../reply.ts';
+import { command, log, portForward } from '../nodes/pod-streams.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { bind } from '../subresources/binding.ts';
@@ -26,12 +27,16 @@ type SubresourceHandler = (
   resource: Resource,
   info: ResourceRequest,
   call: ApiCall,
-) => Promise<Reply>;
+) => Promise<Reply | UpgradeReply>;
 
-/** The subresources with bodies of a kind of their own. */
+/** The subresources that are not writes of the object. */
 const subresourceHandlers = new Map<string, SubresourceHandler>([
+  ['attach', command],
   ['binding', bind],
   ['eviction', evict],
+  ['exec', command],
+  ['log', log],
+  ['portforward', portForward],
   ['scale', scale],
   ['token', (context, _resource, info, call) => requestToken(context, info, call)],
 ]);
@@ -42,7 +47,7 @@ export async function dispatchVerb(
   resource: Resource,
   info: ResourceRequest,
   call: ApiCall,
-): Promise<Reply | ListReply> {
+): Promise<Reply | ListReply | UpgradeReply> {
   if (context.store.isShared && isConsistent(context, info)) await context.watchCache.sync();
   const below = subresourceHandlers.get(info.subresource);
   if (below !== undefined) return below(context, resource, info, call);

@@ -1,10 +1,10 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 
-import { joinHostPort } from '../../api/addresses.ts';
 import { codeOf, messageOf } from '../../api/error-message.ts';
 import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import { goErrorText } from '../../api/go-error-text.ts';
 import type { Address } from './address.ts';
 import { addressOf } from './address.ts';
 
@@ -38,7 +38,9 @@ export class Caller implements Disposable {
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
     const response = await this.#post(new URL(url), { address, ca: authoritiesOf(clientConfig), body }, signal).catch(
       (error: unknown) => {
-        throw new Error(`Post "${url}": ${reasonOf(error, signal)}`, { cause: error });
+        throw new Error(`Post "${url}": ${signal.aborted ? 'context deadline exceeded' : goErrorText(error)}`, {
+          cause: error,
+        });
       },
     );
     if (response.status < 200 || response.status > 299) throw new Error(statusText(response));
@@ -112,31 +114,6 @@ async function readResponse(response: IncomingMessage): Promise<Response> {
     chunks.push(chunk);
   }
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
-}
-
-/** The reason of a failed call, with the messages of Go. */
-function reasonOf(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return 'context deadline exceeded';
-  switch (codeOf(error)) {
-    case 'ECONNREFUSED':
-      return `dial tcp ${dialled(error)}: connect: connection refused`;
-    case 'ENOTFOUND':
-      return `dial tcp: lookup ${dialled(error)}: no such host`;
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
-    default:
-      return messageOf(error);
-  }
-}
-
-/** The address of a failed connection. */
-function dialled(error: unknown): string {
-  const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
-  const host = address ?? hostname ?? '';
-  return port === undefined ? host : joinHostPort(host, port);
 }
 
 const statusTexts: Readonly<Record<number, string>> = {

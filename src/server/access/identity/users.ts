@@ -28,3 +28,6 @@ export const credentialId = 'authentication.kubernetes.io/credential-id';
 
 /** The user name of a part of Fairlead. */
 export const partUser = (part: string): string => `system:fairlead:${part}`;
+
+/** The user of API servers at the servers of nodes. */
+export const kubeletClientUser = 'kube-apiserver-kubelet-client';

@@ -3,6 +3,7 @@
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
+import { kubeletClientUser } from '../../identity/users.ts';
 import { binding, change, aggregated, getting, group, named, on, read, role, user } from './role-table.ts';
 
 const everyVerb = 'create delete deletecollection get list patch update watch';
@@ -129,6 +130,12 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     on('authorization.k8s.io', 'subjectaccessreviews', 'create'),
   ]),
   role('system:node', nodeRules),
+  role('system:kubelet-api-admin', [
+    on('', 'nodes', read),
+    on('', 'nodes', 'proxy'),
+    on('', 'nodes/proxy nodes/metrics nodes/stats nodes/log', '*'),
+    on('', 'nodes/pods nodes/healthz nodes/configz', '*'),
+  ]),
   role('system:node-bootstrapper', [on(certificates, 'certificatesigningrequests', `create ${read}`)]),
   role(`system:${certificates}:certificatesigningrequests:nodeclient`, [
     on(certificates, 'certificatesigningrequests/nodeclient', 'create'),
@@ -160,5 +167,7 @@ export const kubernetesBindings: readonly ClusterRoleBinding[] = [
   binding('system:service-account-issuer-discovery', [group('system:serviceaccounts')]),
   binding('system:kube-dns', [{ kind: 'ServiceAccount', name: 'kube-dns', namespace: 'kube-system' }]),
   binding('system:node', []),
+  // kubeadm binds it to the user of its certificate, and so do we.
+  binding('system:kubelet-api-admin', [user(kubeletClientUser)]),
   binding('system:node-proxier', [user('system:kube-proxy')]),
 ];
