@@ -179,6 +179,7 @@ const concernsKinds: readonly string[] = [
   'nodes/', // streams of Pods through their Nodes
   'lifecycle/', // controllers of Namespaces, Events and Pods
   'quota/', // reads and writes ResourceQuotas
+  'usage/', // computes NodeMetrics and PodMetrics
   'reviews/', // one function per kind of review
   'subresources/', // bodies of a kind of their own
   'webhooks/', // addresses of webhooks behind Services

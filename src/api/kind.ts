@@ -118,6 +118,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly hasStatus: boolean;
   /** Behaves as a custom resource: no strategic merge patch, no update without a resource version, kind in list items. */
   readonly custom: boolean;
+  /** There is no protobuf encoding, because fields have another form there. */
+  readonly jsonOnly?: true;
   /** Finalizers need no domain; so it is for custom resources. */
   readonly plainFinalizers: boolean;
   readonly generation: GenerationRule;

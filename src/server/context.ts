@@ -16,6 +16,7 @@ import type { TimeSlicer } from './limits/time-slicer.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
 import type { NodeClient } from './nodes/node-client.ts';
 import type { OpenStreams } from './nodes/open-streams.ts';
+import type { NodeUsage } from './usage/node-usage.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { ServedResources } from './served-resources.ts';
 import type { WatchLimits } from './limits/watch-limits.ts';
@@ -49,6 +50,8 @@ export interface ServerContext {
   readonly unsent: UnsentBytes;
   /** Connections to the servers of nodes. */
   readonly nodes: NodeClient;
+  /** What nodes and their Pods use. */
+  readonly usage: NodeUsage;
   /** Streams between clients and nodes. */
   readonly streams: OpenStreams;
   /** Decodes the bodies of requests. */

@@ -23,6 +23,7 @@ import type { ServedResource } from './served-resources.ts';
 import { answerReview } from './reviews/answer.ts';
 import { QuotaExceededError, StoreUnavailableError, UnknownOutcomeError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
+import { isComputed, readMetrics } from './usage/metrics.ts';
 import { dispatchVerb, pathSupport } from './verbs/dispatch.ts';
 
 export interface HandlerOptions {
@@ -180,6 +181,7 @@ export class Handler {
     if (support === 'not allowed') return methodNotAllowed();
     const { context } = this.#options;
     if (info.verb === 'create' && context.resources.isTerminating(resource.kind)) throw terminating();
+    if (isComputed(resource.kind)) return readMetrics(context, resource.kind, info, { request, warnings });
     if (resource.cache === undefined) return answerReview(context, resource.kind, info, { request, warnings });
     return dispatchVerb(context, resource, info, { request, warnings });
   }

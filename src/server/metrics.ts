@@ -24,7 +24,7 @@ export type RequestLabels = Record<(typeof labels)[number], string>;
 export interface RequestMetrics {
   /** Called once, when the reply starts. */
   replied(code: number): void;
-  /** Called when a watch starts; the returned function records its end. */
+  /** Called when a watch or another stream starts; the returned function records its end. */
   watchStarted(): () => void;
 }
 
@@ -68,7 +68,7 @@ export class ServerMetrics {
     });
     this.#watches = new Gauge({
       name: 'apiserver_longrunning_requests',
-      help: 'Open watches.',
+      help: 'Open watches, and streams between clients and nodes (CONNECT).',
       labelNames: ['verb', 'resource'],
       registers,
     });
@@ -111,7 +111,7 @@ export class ServerMetrics {
         if (info.verb !== 'watch') this.#durations.observe(described, (performance.now() - started) / 1000);
       },
       watchStarted: () => {
-        const watch = { verb: 'WATCH', resource: described.resource };
+        const watch = { verb: info.verb === 'watch' ? 'WATCH' : 'CONNECT', resource: described.resource };
         this.#watches.inc(watch);
         return () => this.#watches.dec(watch);
       },

@@ -89,6 +89,8 @@ export interface ApiRequest {
   readonly isAborted?: () => boolean;
   /** Adds an annotation to the audit event; absent: the request is not logged. */
   readonly annotate?: (key: string, value: string) => void;
+  /** All headers but credentials, for requests that are passed on; absent for requests in this process. */
+  readonly headers?: () => Record<string, string | string[]>;
   /** The body as it arrives, for requests that are passed on; absent for requests in this process. */
   readonly bodyStream?: Readable;
   /** Whether the connection can continue with another protocol, as the client requests. */

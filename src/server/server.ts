@@ -52,9 +52,10 @@ import { WatchLimits } from './limits/watch-limits.ts';
 import type { Loops } from './lifecycle/loops.ts';
 import { startLoops } from './lifecycle/loops.ts';
 import { ServerMetrics } from './metrics.ts';
-import type { NodeClientOptions } from './nodes/node-client.ts';
+import type { ClientPair, NodeClientOptions } from './nodes/node-client.ts';
 import { NodeClient } from './nodes/node-client.ts';
 import { OpenStreams } from './nodes/open-streams.ts';
+import { NodeUsage } from './usage/node-usage.ts';
 import { Quotas } from './quota/quotas.ts';
 import type { ApiRequest, Reply } from './reply.ts';
 import type { CustomKinds } from './served-resources.ts';
@@ -108,7 +109,7 @@ export interface RunningServer {
   /** Handles a request from this process, without a connection. */
   handle(request: ApiRequest): Promise<Reply>;
   /** Replaces the certificate and the trusted authorities; open connections continue. */
-  renew(tls: ServerOptions['tls']): void;
+  renew(tls: ServerOptions['tls'], nodeClient?: ClientPair): void;
   /** Rejects new requests, waits for running ones, and ends all watches. */
   close(): Promise<void>;
 }
@@ -309,7 +310,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url: `https://${joinHostPort(host, listener.port)}`,
     port: listener.port,
     handle: (request) => api.handler.handle(request),
-    renew(tls) {
+    renew(tls, nodeClient) {
+      if (nodeClient !== undefined) api.context.nodes.renew(nodeClient);
       certificates.trust(tls.ca);
       listener.renew(tls);
       api.trust(tls.ca);
@@ -366,6 +368,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const unsent = new UnsentBytes(limits);
   const access = new Authorizer(watchCache);
   const conversions = new Conversions({ watchCache, log, uid: randomUUID });
+  const nodes = new NodeClient(options.nodeClient);
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
@@ -389,7 +392,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,
-    nodes: new NodeClient(options.nodeClient),
+    nodes,
+    usage: new NodeUsage(nodes),
     streams: new OpenStreams(limits),
     bodies: new BodyDecoder(),
     log,

@@ -7,11 +7,13 @@ import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { createServer, get } from 'node:http';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { TestCluster } from '../../src/agent/api/testing/cluster.ts';
 import { startTestCluster } from '../../src/agent/api/testing/cluster.ts';
+import type { Attachment } from '../../src/agent/pods/runtime.ts';
 import type { CommandOptions, Result, Running } from '../harness/command.ts';
 import { run, start } from '../harness/command.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
@@ -41,22 +43,28 @@ function streams({ path }: Kubectl, env: Readonly<Record<string, string>>): void
   let port = 0;
 
   before(async () => {
-    cluster = await startTestCluster();
+    cluster = await startTestCluster({ loopbackEndpoints: ['127.0.0.0/8'] });
     const at = (name: string): string => join(cluster.directory, name);
     log = at('0.log');
     files = [log];
     await writeFile(log, Array.from({ length: 10 }, (_, index) => `${time()} stdout F line ${index}\n`).join(''));
     await writeFile(at('previous.log'), `${time()} stdout F last words\n`);
-    cluster.addPod('web', [
+    await cluster.createPod('web', [
       {
         name: 'main',
         logFiles: async (instance) => (instance === 'current' ? files : [at('previous.log')]),
         lastContainerId: 'process://0',
       },
       { name: 'second' },
+      { name: 'echo', attach: echoing },
     ]);
-    await cluster.createPod('web', ['main', 'second']);
-    listener = createServer((request, response) => response.end(`you asked for ${request.url ?? ''}\n`));
+    listener = createServer((request, response) => {
+      if (request.url !== '/page') {
+        response.end(`you asked for ${request.url ?? ''}\n`);
+        return;
+      }
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<a href="/there">there</a>\n');
+    });
     listener.listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const address = listener.address();
@@ -117,7 +125,7 @@ function streams({ path }: Kubectl, env: Readonly<Record<string, string>>): void
     const other = await call(['exec', 'web', '-c', 'other', '--', 'true']);
     assert.match(other.err, /container other (?:not found in|is not valid for) pod web/i);
     const first = await call(['exec', 'web', '--', 'true']);
-    assert.match(first.err, /Defaulted container "main" out of: main, second/);
+    assert.match(first.err, /Defaulted container "main" out of: main, second, echo/);
     assert.equal(first.code, 0);
   });
 
@@ -150,7 +158,7 @@ function streams({ path }: Kubectl, env: Readonly<Record<string, string>>): void
     const { err } = await client.ended;
     assert.match(
       err,
-      /error forwarding port 1 to pod web, uid uid-web: dial tcp 127\.0\.0\.1:1: connect: connection refused/,
+      /error forwarding port 1 to pod web, uid \S+: dial tcp 127\.0\.0\.1:1: connect: connection refused/,
     );
     assert.match(err, /lost connection to pod/);
   });
@@ -184,6 +192,40 @@ function streams({ path }: Kubectl, env: Readonly<Record<string, string>>): void
     await client.prints(/^first\nsecond\n$/);
   });
 
+  test('attach shows the output of the main process and sends its input', async () => {
+    const { out, code } = await call(['attach', '-i', '-q', 'web', '-c', 'echo'], { input: 'hello\n' });
+    assert.equal(out, 'you said hello\n');
+    assert.equal(code, 0);
+  });
+
+  test('top shows what the node and its Pods use', async () => {
+    using load = begin(['exec', 'web', '-c', 'main', '--', 'sh', '-c', 'echo started; while :; do :; done']);
+    await load.prints(/started/);
+    const node = await call(['top', 'node']);
+    assert.match(node.out, /^NAME +CPU\(cores\) .*\nnode +\d+m .* \d+Mi /s, node.err);
+    const pods = await call(['top', 'pod', 'web', '--containers']);
+    assert.match(pods.out, /\nweb +main +[1-9]\d*m +\d+Mi/, pods.err);
+    const { out } = await call(['get', 'pods.metrics.k8s.io', 'web']);
+    assert.match(out, /^NAME +CPU +MEMORY +WINDOW\nweb +\d+n +\d+Ki +10s\n$/);
+  });
+
+  test('the proxy of a Node reaches the server of the node', async () => {
+    const { out, err } = await call(['get', '--raw', '/api/v1/nodes/node/proxy/healthz']);
+    assert.equal(out, 'ok\n', err);
+    const pods = await call(['get', '--raw', '/api/v1/nodes/node/proxy/pods']);
+    assert.match(pods.out, /"kind":"PodList"/);
+  });
+
+  test('the proxy of a Pod and a Service passes requests and rewrites links', async () => {
+    const own = `/api/v1/namespaces/default/pods/http:web:${port}/proxy`;
+    assert.equal((await call(['get', '--raw', `${own}/a//b?c=d`])).out, 'you asked for /a//b?c=d\n');
+    assert.equal((await call(['get', '--raw', `${own}/page`])).out, `<a href="${own}/there">there</a>\n`);
+    const none = await call(['get', '--raw', '/api/v1/namespaces/default/services/none/proxy/']);
+    assert.match(none.err, /services "none" not found/);
+    const closed = await call(['get', '--raw', '/api/v1/namespaces/default/pods/web:1/proxy/']);
+    assert.match(closed.err, /error trying to reach service: dial tcp 127\.0\.0\.1:1: connect: connection refused/);
+  });
+
   test('a command fails when its node is lost', async () => {
     const client = begin(['exec', 'web', '-c', 'main', '--', 'sh', '-c', 'echo running; exec sleep 50']);
     await client.prints(/running/);
@@ -199,6 +241,27 @@ function streams({ path }: Kubectl, env: Readonly<Record<string, string>>): void
       /Get "https:\/\/127\.0\.0\.1:\d+\/containerLogs\/default\/web\/main": dial tcp .* connection refused/,
     );
   });
+}
+
+/** A process that answers one line and ends. */
+function echoing(): Attachment {
+  const { promise: exited, resolve } = Promise.withResolvers<void>();
+  let listener: (stream: 'stdout' | 'stderr', chunk: Buffer) => void = () => undefined;
+  const stdin = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      listener('stdout', Buffer.from(`you said ${chunk.toString()}`));
+      setImmediate(resolve);
+      done();
+    },
+  });
+  return {
+    stdin,
+    tty: false,
+    exited,
+    onOutput: (given) => void (listener = given),
+    resize: () => undefined,
+    [Symbol.dispose]: () => undefined,
+  };
 }
 
 async function until(isTrue: () => boolean): Promise<void> {

@@ -15,6 +15,7 @@ import { commandHandshake } from './command-session.ts';
 import { logOptions } from './log-lines.ts';
 import { sendLog } from './logs.ts';
 import { portForwardHandshake } from './port-forward.ts';
+import { Statistics } from './statistics.ts';
 import type { PodRoute, Route } from './route.ts';
 import { permissionsOf, routeOf } from './route.ts';
 
@@ -84,16 +85,18 @@ export async function startServer(options: NodeServerOptions): Promise<NodeServe
 class Requests {
   readonly #options: NodeServerOptions;
   readonly #access: Access;
+  readonly #statistics: Statistics;
 
   constructor(options: NodeServerOptions, access: Access) {
     this.#options = options;
     this.#access = access;
+    this.#statistics = new Statistics(options.runtime, options.nodeName);
   }
 
   /** Serves a request; a failure is its response. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     request.resume(); // no request has a body
-    void this.#guarded(request, response, (route, query) => this.#serve(route, query, request, response));
+    void this.#guarded(request, response, (route, query) => this.#serve(route, query, response));
   }
 
   /** Serves a request that continues with another protocol. */
@@ -144,12 +147,7 @@ class Requests {
     }
   }
 
-  async #serve(
-    route: Route,
-    query: URLSearchParams,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  async #serve(route: Route, query: URLSearchParams, response: ServerResponse): Promise<void> {
     const { runtime, metrics } = this.#options;
     switch (route.type) {
       case 'logs': {
@@ -184,8 +182,10 @@ class Requests {
         sendText(response, 400, 'Upgrade request required');
         return;
       case 'resourceMetrics':
+        response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4' }).end(await this.#statistics.metrics());
+        return;
       case 'summary':
-        sendText(response, 404, `404 page not found: ${request.url ?? ''}`);
+        sendJson(response, await this.#statistics.summary());
     }
   }
 
@@ -199,7 +199,7 @@ class Requests {
       return;
     }
     if (route.type !== 'exec' && route.type !== 'attach') {
-      await this.#serve(route, query, request, response);
+      await this.#serve(route, query, response);
       return;
     }
     const wanted = wantedStreams(query);

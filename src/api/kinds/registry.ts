@@ -43,6 +43,8 @@ import { serviceAccountKind } from './core/serviceaccount/kind.ts';
 import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
 import { eventsEventKind } from './events/event/kind.ts';
 import { cloudLoadBalancerKind } from './loadbalancer/cloudloadbalancer/kind.ts';
+import { nodeMetricsKind } from './metrics/nodemetrics/kind.ts';
+import { podMetricsKind } from './metrics/podmetrics/kind.ts';
 import { clusterMemberKind } from './multicluster/clustermember/kind.ts';
 import { serviceExportAlphaKind, serviceExportKind } from './multicluster/serviceexport/kind.ts';
 import { serviceImportAlphaKind, serviceImportKind } from './multicluster/serviceimport/kind.ts';
@@ -125,6 +127,8 @@ export const kinds: readonly Kind[] = [
   clusterPropertyAlphaKind,
   cloudLoadBalancerKind,
   clusterMemberKind,
+  nodeMetricsKind,
+  podMetricsKind,
 ];
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
@@ -148,7 +152,7 @@ export const kindNamed = (group: string, version: string, name: string): Kind | 
 const schemas: ReadonlyMap<string, StructSchema> = new Map(
   kinds
     .flatMap((kind) => [kind, ...kind.subresources.flatMap(({ body }) => body ?? [])])
-    .filter(({ custom }) => !custom)
+    .filter(({ custom, jsonOnly }) => !custom && jsonOnly !== true)
     .map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind.schema]),
 );
 

@@ -19,6 +19,7 @@ import type { DataDirectory } from './data-directory.ts';
 import { holdDataDirectory } from './data-directory.ts';
 import { openEncryption } from './encryption.ts';
 import { kubeconfig } from './kubeconfig.ts';
+import { openNodeOptions } from './node-flags.ts';
 import type { ClusterOptions, ServerOptions } from './options.ts';
 import type { PartName } from '../parts.ts';
 import type { RunningServer } from './servers.ts';
@@ -129,10 +130,11 @@ async function startServers(
     settings: options.partSettings ?? new Map(),
     dataDir: options.dataDir,
   });
-  const [opened, loaded, tokens, pkis] = await allOrFirstError([
+  const [opened, loaded, tokens, nodeClient, pkis] = await allOrFirstError([
     opening,
     loading,
     readTokens(options.tokenFile),
+    openNodeOptions(options.nodes),
     certificates,
   ]);
   const encryption = await openEncryption(options.encryption, log, stack);
@@ -150,6 +152,7 @@ async function startServers(
     pkis,
     gates: options.gates.gates,
     tokens,
+    nodeClient,
     encryption,
     log,
     moreMetrics,

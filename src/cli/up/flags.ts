@@ -7,6 +7,7 @@ import { logFlags } from '../process/log.ts';
 import { encryptionFlags } from './encryption.ts';
 import { etcdFlags } from './etcd.ts';
 import { limitFlags } from './limit-flags.ts';
+import { nodeFlags } from './node-flags.ts';
 import { proxyModes, storeKinds } from './options.ts';
 
 /** Flags of every command that runs an API server, named as in kube-apiserver where it has them. */
@@ -64,6 +65,7 @@ export const serverFlags: readonly Flag[] = [
       repeatable: true,
     },
   ]),
+  ...nodeFlags,
   ...limitFlags,
   ...logFlags('warn'),
 ];

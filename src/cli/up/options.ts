@@ -27,6 +27,8 @@ import type { EncryptionOptions } from './encryption.ts';
 import { readEncryption } from './encryption.ts';
 import type { EtcdOptions } from './etcd.ts';
 import { readEtcd } from './etcd.ts';
+import type { NodeOptions } from './node-flags.ts';
+import { readNodeOptions } from './node-flags.ts';
 import { readAudit, readLimits } from './limit-flags.ts';
 import { defaultDataDir } from './stored-clusters.ts';
 import { defaultRanges, loopbackEndpoints, maxClusters } from './ranges.ts';
@@ -69,6 +71,7 @@ export interface ServerOptions {
   readonly issuer: string | undefined;
   readonly admissionPlugins: AdmissionPlugins;
   readonly encryption: EncryptionOptions | undefined;
+  readonly nodes: NodeOptions;
   readonly limits: Partial<LimitOptions>;
   readonly audit: AuditOptions | undefined;
   readonly gates: GateSettings;
@@ -106,6 +109,7 @@ export function readServerOptions(settings: Settings): ServerOptions {
     issuer: readFlag<string | undefined>(settings, 'service-account-issuer', parseIssuer, undefined),
     admissionPlugins: readAdmissionPlugins(settings),
     encryption: readEncryption(settings),
+    nodes: readNodeOptions(settings),
     limits: readLimits(settings),
     audit: readAudit(settings),
     gates: readFeatureGates(settings),

@@ -12,6 +12,7 @@ import { auditPathOfCluster } from '../../server/audit/options.ts';
 import type { Encryption } from '../../server/encryption/encryption.ts';
 import type { LimitOptions } from '../../server/limits/options.ts';
 import type { TimeSlicer } from '../../server/limits/time-slicer.ts';
+import type { NodeClientOptions } from '../../server/nodes/node-client.ts';
 import type { Pki } from '../../server/pki/pki.ts';
 import type { User } from '../../api/user.ts';
 import type { startServer as startServerType } from '../../server/server.ts';
@@ -60,6 +61,8 @@ export interface ServerSetup {
   readonly nodePorts: PortRange;
   readonly tokens: readonly StaticToken[];
   readonly admissionPlugins: AdmissionPlugins;
+  /** Connections to nodes; without a client certificate of its own a server uses that of its cluster. */
+  readonly nodeClient: NodeClientOptions;
   readonly limits: Partial<LimitOptions>;
   /** Shared by the servers of one process, which share its event loop. */
   readonly slices: TimeSlicer;
@@ -112,7 +115,8 @@ export async function startCluster(
       admissionPlugins: setup.admissionPlugins,
       tokens: setup.tokens,
       limits: setup.limits,
-      nodeClient: pki.kubeletClient,
+      nodeClient:
+        setup.nodeClient.cert === undefined ? { ...setup.nodeClient, ...pki.kubeletClient } : setup.nodeClient,
       timeSlicer: setup.slices,
       audit: auditOf(cluster, setup),
       encryption: setup.encryption,
@@ -132,7 +136,7 @@ export async function startCluster(
       tls: () => tls,
       renew(next) {
         tls = tlsOf(next);
-        server.renew(tls);
+        server.renew(tls, setup.nodeClient.cert === undefined ? next.kubeletClient : undefined);
       },
     };
   } catch (error) {

@@ -221,9 +221,18 @@ function requestOf(
     impersonation: readImpersonation(incoming.rawHeaders),
     remoteAddress: incoming.socket?.remoteAddress,
     isAborted: () => isClosed(outgoing),
+    headers: () => passedHeaders(incoming),
     bodyStream: incoming,
     isUpgrade,
   };
+}
+
+/** The headers of a request, without credentials and those of HTTP/2 itself. */
+function passedHeaders({ headers }: Incoming): Record<string, string | string[]> {
+  const kept = Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
+    value === undefined || name.startsWith(':') || isCredential(name) ? [] : [[name, value]],
+  );
+  return Object.fromEntries(kept);
 }
 
 const isCredential = (header: string): boolean => header === 'authorization' || isImpersonationHeader(header);

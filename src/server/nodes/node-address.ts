@@ -2,7 +2,7 @@ import { failure, notFound } from '../../api/errors.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 
 /** The types of addresses of a Node. */
-const nodeAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
+export const nodeAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
 export type NodeAddressType = (typeof nodeAddressTypes)[number];
 
 /** The order in which kube-apiserver looks for an address; `--kubelet-preferred-address-types`. */

@@ -20,6 +20,14 @@ export interface NodeClientOptions {
   readonly connectMs?: number;
 }
 
+/** A client certificate and its key, PEM. */
+export interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const newAgent = (): Agent => new Agent({ keepAlive: true, maxFreeSockets: 64, timeout: 90_000 });
+
 /** A request to a program behind this server. */
 export interface BackendRequest {
   readonly scheme: 'http' | 'https';
@@ -46,12 +54,17 @@ export interface UpgradedBackend {
 
 /** Sends requests to the servers of nodes, and to Pods for the subresource `proxy`. */
 export class NodeClient implements Disposable {
-  readonly #options: NodeClientOptions;
-  readonly #agent: Agent;
+  #options: NodeClientOptions;
+  #agent = newAgent();
 
   constructor(options: NodeClientOptions = {}) {
     this.#options = options;
-    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: 64, timeout: 90_000 });
+  }
+
+  /** Uses another client certificate for new connections; open streams continue. */
+  renew(pair: ClientPair): void {
+    this.#options = { ...this.#options, ...pair };
+    this.#agent = newAgent(); // the connections of the old one close when they are idle
   }
 
   /** The order in which addresses of nodes are tried. */

@@ -1,6 +1,5 @@
 // The subresources of Pods that their node serves: exec, attach, portforward and log.
 
-import { messageOf } from '../../api/error-message.ts';
 import { badRequest, failure, internalError } from '../../api/errors.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
@@ -8,13 +7,13 @@ import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import { handshakeHeaders, isWebSocketRequest, offeredProtocols } from '../../streams/websocket/handshake.ts';
 import type { ServerContext } from '../context.ts';
 import { goErrorText } from '../../api/go-error-text.ts';
-import { tooManyRequests } from '../limits/flow-control.ts';
 import type { ApiCall, ApiRequest, BodyReply, Reply, UpgradeReply } from '../reply.ts';
 import { textReply } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
 import { isTrue } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { readItem } from '../verbs/read-item.ts';
+import { limited } from './limited.ts';
 import type { NodeAddress } from './node-address.ts';
 import { nodeAddressOf } from './node-address.ts';
 import type { BackendRequest } from './node-client.ts';
@@ -185,49 +184,4 @@ function nodeRequest(
 ): Omit<BackendRequest, 'method' | 'headers'> {
   const query = parameters.toString();
   return { scheme: 'https', address, path: query === '' ? path : `${path}?${query}`, isNode: true };
-}
-
-/** Counts a stream from its request to its end, and terminates it when the server shuts down. */
-async function limited(
-  { streams }: ServerContext,
-  request: ApiRequest,
-  start: (signal: AbortSignal) => Promise<StreamReplies>,
-): Promise<StreamReplies> {
-  const ending = new AbortController();
-  const release = streams.open(request, () => ending.abort(new Error('the server is shutting down')));
-  if (release === undefined) return tooManyRequests();
-  let reply: StreamReplies;
-  try {
-    reply = await start(ending.signal);
-  } catch (error) {
-    release();
-    throw ending.signal.aborted
-      ? failure({ code: 503, reason: 'ServiceUnavailable', message: messageOf(error) })
-      : error;
-  }
-  if ('upgrade' in reply) {
-    const upgraded = reply;
-    return {
-      ...reply,
-      upgrade(socket, head) {
-        socket.once('close', release);
-        ending.signal.addEventListener('abort', () => socket.destroy());
-        upgraded.upgrade(socket, head);
-        if (socket.destroyed) release();
-      },
-    };
-  }
-  if ('stream' in reply) {
-    const streamed = reply;
-    return {
-      ...reply,
-      stream(sink) {
-        sink.onClose(release);
-        ending.signal.addEventListener('abort', () => sink.abort());
-        streamed.stream(sink);
-      },
-    };
-  }
-  release();
-  return reply;
 }

@@ -6,6 +6,7 @@ import type { ServerContext } from '../context.ts';
 import type { ApiCall, ListReply, Reply, UpgradeReply } from '../reply.ts';
 import { methodNotAllowed } from '../reply.ts';
 import { command, log, portForward } from '../nodes/pod-streams.ts';
+import { proxy } from '../nodes/proxy.ts';
 import type { ResourceRequest } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { bind } from '../subresources/binding.ts';
@@ -37,6 +38,7 @@ const subresourceHandlers = new Map<string, SubresourceHandler>([
   ['exec', command],
   ['log', log],
   ['portforward', portForward],
+  ['proxy', proxy],
   ['scale', scale],
   ['token', (context, _resource, info, call) => requestToken(context, info, call)],
 ]);
@@ -102,8 +104,9 @@ export function pathSupport(kind: Kind, info: ResourceRequest): PathSupport {
   // The name of a list or watch comes from a field selector; the path is that of the collection.
   const isItem = name !== '' && verb !== 'list' && verb !== 'watch';
   const isAllNamespaces = kind.namespaced && namespace === '';
-  if ((isAllNamespaces || !kind.stored) && isItem) return 'not found';
-  if (isAllNamespaces && !kind.stored) return 'not found';
+  const isReview = !kind.stored && !kind.verbs.includes('get');
+  if ((isAllNamespaces || isReview) && isItem) return 'not found';
+  if (isAllNamespaces && isReview) return 'not found';
   if (isAllNamespaces && verb !== 'list' && verb !== 'watch') return 'not allowed';
   const fits = isItem ? itemVerbs.includes(verb) : !itemVerbs.includes(verb);
   return fits && (kind.verbs as readonly string[]).includes(verb) ? 'supported' : 'not allowed';
@@ -113,5 +116,7 @@ function subresourceSupport(kind: Kind, { subresource, verb, namespace }: Resour
   if (kind.namespaced && namespace === '') return 'not found';
   const found = subresourcesOf(kind).find(({ name }) => name === subresource);
   if (found === undefined) return 'not found';
+  // OPTIONS has no verb, and is passed on with the others.
+  if (found.name === 'proxy' && verb === 'unsupported') return 'supported';
   return (found.verbs as readonly string[]).includes(verb) ? 'supported' : 'not allowed';
 }

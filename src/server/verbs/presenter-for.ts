@@ -24,7 +24,7 @@ export function presenterFor(
   const isList = info.verb === 'list' || info.verb === 'deletecollection';
   const { as, version, encoding } = negotiate(request.header('accept'), {
     transformations: isList ? ['table', 'metadataList'] : ['table', 'metadata'],
-    protobuf: !kind.custom,
+    protobuf: !kind.custom && kind.jsonOnly !== true,
   });
   if (as === 'metadata' || as === 'metadataList')
     return encoding === 'protobuf' ? protobufMetadataPresenter(version) : metadataPresenter(version);

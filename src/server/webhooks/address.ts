@@ -37,18 +37,27 @@ function endpointOf({ namespace, name, port = 443 }: ServiceReference, watchCach
   if (isExternalName(service)) return { host: service.spec.externalName ?? '', port };
   const servicePort = (service.spec.ports ?? []).find((each) => each.port === port);
   if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
-  const slices = watchCache.of(endpointSliceKind);
-  const ready = slices
-    .range(slices.scope(namespace))
-    .map(({ object }) => object as EndpointSlice)
-    .filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`)
-    .flatMap((slice) => readyEndpoints(slice, servicePort.name ?? ''));
+  const ready = readyEndpoints({ namespace, name }, servicePort.name ?? '', watchCache);
   const chosen = ready[Math.floor(Math.random() * ready.length)];
   if (chosen === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
   return chosen;
 }
 
-function readyEndpoints({ endpoints, ports }: EndpointSlice, name: string): readonly Endpoint[] {
+/** The ready endpoints of a port of a Service, by the name of the port. */
+export function readyEndpoints(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  port: string,
+  watchCache: WatchCache,
+): readonly Endpoint[] {
+  const slices = watchCache.of(endpointSliceKind);
+  return slices
+    .range(slices.scope(namespace))
+    .map(({ object }) => object as EndpointSlice)
+    .filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`)
+    .flatMap((slice) => readyIn(slice, port));
+}
+
+function readyIn({ endpoints, ports }: EndpointSlice, name: string): readonly Endpoint[] {
   const { port } = (ports ?? []).find((each) => (each.name ?? '') === name) ?? {};
   if (port === undefined) return [];
   return (endpoints ?? [])

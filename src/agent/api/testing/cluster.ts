@@ -28,10 +28,8 @@ export interface TestCluster extends AsyncDisposable {
   readonly directory: string;
   /** A kubeconfig file of an administrator. */
   readonly kubeconfig: string;
-  /** Runs a Pod on the node, of which the API server does not know yet. */
-  addPod(name: string, containers: readonly TestContainer[]): void;
-  /** Creates a Pod on the node, with containers of these names. */
-  createPod(name: string, containers: readonly string[]): Promise<void>;
+  /** Creates a Pod and runs its containers on the node. */
+  createPod(name: string, containers: readonly TestContainer[]): Promise<void>;
 }
 
 export async function startTestCluster(more: Partial<ServerOptions> = {}): Promise<TestCluster> {
@@ -83,11 +81,10 @@ export async function startTestCluster(more: Partial<ServerOptions> = {}): Promi
     client,
     directory,
     kubeconfig,
-    addPod: (name, containers) => runtime.add('default', name, containers),
     async createPod(name, containers) {
       const spec = {
         nodeName: 'node',
-        containers: containers.map((container) => ({ name: container, image: 'process' })),
+        containers: containers.map((container) => ({ name: container.name, image: 'process' })),
       };
       const metadata = { namespace: 'default', name };
       // Defaults complete the object.
@@ -98,7 +95,7 @@ export async function startTestCluster(more: Partial<ServerOptions> = {}): Promi
         podIP: '127.0.0.1',
         podIPs: [{ ip: '127.0.0.1' }],
         containerStatuses: containers.map((container) => ({
-          name: container,
+          name: container.name,
           image: 'process',
           imageID: '',
           ready: true,
@@ -109,6 +106,8 @@ export async function startTestCluster(more: Partial<ServerOptions> = {}): Promi
         })),
       };
       await client.update(podKind, { ...created, status } as unknown as Pod, { subresource: 'status' });
+      const { uid = '' } = created.metadata;
+      runtime.add({ namespace: 'default', name, uid }, containers);
     },
     async [Symbol.asyncDispose]() {
       await node[Symbol.asyncDispose]();

@@ -20,8 +20,11 @@ export class TestRuntime implements Runtime {
   /** The processes that run. */
   readonly running = new Set<ChildProcess>();
 
-  add(namespace: string, name: string, containers: readonly TestContainer[]): void {
-    const pod = { metadata: { namespace, name, uid: `uid-${name}` }, spec: {}, status: {} } as unknown as Pod;
+  add(
+    { namespace, name, uid }: Record<'namespace' | 'name' | 'uid', string>,
+    containers: readonly TestContainer[],
+  ): void {
+    const pod = { metadata: { namespace, name, uid }, spec: {}, status: {} } as unknown as Pod;
     this.#pods.set(`${namespace}/${name}`, {
       pod,
       ip: '127.0.0.1',
@@ -48,6 +51,7 @@ export class TestRuntime implements Runtime {
     const lastState =
       lastContainerId === undefined ? {} : { terminated: { containerID: lastContainerId, exitCode: 1 } };
     const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    const { running } = this;
     // Only what the server of the node reads.
     const status = { name, containerID: `process://${name}`, state, lastState } as unknown as ContainerStatus;
     return {
@@ -55,7 +59,9 @@ export class TestRuntime implements Runtime {
       status,
       pid: process.pid,
       cgroup: undefined,
-      sessions: [],
+      get sessions() {
+        return [...running].map(({ pid = 0 }) => pid); // each leads a session
+      },
       logFiles,
       attach,
       start: (command, streams) => this.#start(command, streams),

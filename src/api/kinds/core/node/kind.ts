@@ -16,6 +16,7 @@ export const nodeKind = defineKind<Node>({
   namespaced: false,
   schema: node,
   hasStatus: true,
+  subresources: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connect: 'NodeProxyOptions' }],
   columns: [
     nameColumn,
     column('Status', 'Whether the node is ready and schedulable.', readiness),

@@ -120,6 +120,7 @@ export const podKind = defineKind<Pod>({
     { name: 'exec', verbs: ['create', 'get'], connect: 'PodExecOptions' },
     { name: 'log', verbs: ['get'], connect: 'Pod' },
     { name: 'portforward', verbs: ['create', 'get'], connect: 'PodPortForwardOptions' },
+    { name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connect: 'PodProxyOptions' },
   ],
   generation: 'spec',
   deleteReturns: 'object',

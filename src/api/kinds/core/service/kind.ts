@@ -62,6 +62,9 @@ export const serviceKind: Kind<Service> = defineKind<Service>({
   namespaced: true,
   schema: service,
   hasStatus: true,
+  subresources: [
+    { name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connect: 'ServiceProxyOptions' },
+  ],
   createOnUpdate: true,
   deleteReturns: 'object',
   columns,

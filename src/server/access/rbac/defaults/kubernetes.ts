@@ -110,6 +110,8 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     ],
     ['view'],
   ),
+  // metrics-server brings this role.
+  role('system:aggregated-metrics-reader', [on('metrics.k8s.io', 'pods nodes', read)], ['view', 'edit', 'admin']),
   role('system:discovery', [
     getting('/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/'),
   ]),
