@@ -58,6 +58,8 @@ servicecidrs           .      .      .     .       RW     .        .   R     .  
 clusterproperties      .      .      .     R       RW     .        .   .     .        RM
 cloudloadbalancers     .      .      .     R       RW     .        .   .     RC       .
 clustermembers         r      r      r     R       RW     .        .   .     .        RO
+pods.metrics.k8s.io    r      r      r     R       RW     .        .   .     .        .
+nodes.metrics.k8s.io   .      .      .     R       RW     .        .   .     .        .
 `;
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
@@ -86,7 +88,8 @@ const rows = lines.map((line) => {
   return { plural, cells: new Map(columns.map((name, index) => [name, cells[index] ?? ''])) };
 });
 
-const kindsOf = (plural: string): readonly Kind[] => kinds.filter((kind) => kind.plural === plural);
+const kindsOf = (name: string): readonly Kind[] =>
+  kinds.filter(({ plural, group, stored }) => (stored ? plural : `${plural}.${group}`) === name);
 
 function pathOf({ group, version, plural, namespaced }: Kind, namespace: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
