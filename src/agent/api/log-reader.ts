@@ -34,9 +34,8 @@ export async function* readLog(
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void> {
   const formatter = new LogFormatter(options);
-  const paths = await source.files();
-  using changes = options.follow ? new Changes(paths.at(-1), signal) : undefined;
-  let files = await openAll(paths);
+  let files = await openLog(source);
+  using changes = options.follow ? new Changes(files.at(-1)?.path, signal) : undefined;
   try {
     if (options.tailLines !== undefined) await skipToTail(files, options.tailLines);
     for (;;) {
@@ -71,6 +70,23 @@ async function* blocks(file: OpenFile): AsyncGenerator<Buffer, void> {
     yield buffer.subarray(0, bytesRead);
   }
 }
+
+/** How often to begin again when files are renamed while they are opened. */
+const maxAttempts = 10;
+
+/** Opens the files of a log. A rotation meanwhile would hide the file that was just renamed: then it begins again. */
+async function openLog(source: LogSource): Promise<OpenFile[]> {
+  for (let attempt = 1; ; attempt++) {
+    const paths = await source.files();
+    const files = await openAll(paths);
+    const isComplete = files.length === paths.length && isSame(paths, await source.files());
+    if (isComplete || attempt >= maxAttempts) return files;
+    await closeAll(files);
+  }
+}
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((path, index) => path === other[index]);
 
 async function openAll(paths: readonly string[]): Promise<OpenFile[]> {
   const files: OpenFile[] = [];
@@ -124,7 +140,8 @@ async function nextFiles(
   files: readonly OpenFile[],
 ): Promise<{ readonly files: OpenFile[]; readonly hasMore: boolean }> {
   const last = files.at(-1);
-  const now = await openAll(await source.files());
+  const now = await openLog(source);
+  if (last !== undefined && now.length === 0) return { files: [...files], hasMore: false }; // between a rename and the next file
   const index = last === undefined ? -1 : now.findIndex(({ inode }) => inode === last.inode);
   const known = now[index];
   if (last === undefined || known === undefined) {

@@ -162,6 +162,7 @@ async function sessions(): Promise<ReadonlyMap<number, Amounts>> {
 
 async function workingSetOfMachine(): Promise<number> {
   const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
-  const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
-  return Math.max(0, kib('MemTotal') - kib('MemAvailable')) * 1024;
+  const total = Number(/^MemTotal: +(\d+)/m.exec(text)?.[1] ?? 0);
+  const available = Number(/^MemAvailable: +(\d+)/m.exec(text)?.[1] ?? 0);
+  return Math.max(0, total - available) * 1024;
 }
