@@ -214,7 +214,6 @@ test('there are no cycles, not even of types', () => {
 
 /** Exports that only tests import, each with why it is not test support. */
 const exportedForTests: Readonly<Record<string, string>> = {
-  'src/agent/api/server.ts: startServer': 'the agent starts it',
   'src/proxy/routes/decide.ts: decide': 'defines what all backends do; properties compare them with it',
   'src/api/schema/protobuf.ts: encodeProtobuf': 'the inverse of decodeProtobuf; round trips test the schemas',
   'src/library.ts: startCluster': 'an entry point of the package',

@@ -13,6 +13,7 @@ import { machineFacts } from './node/machine.ts';
 import { capacityOf } from './node/plan.ts';
 import { Registration } from './node/registration.ts';
 import type { AgentOptions } from './options.ts';
+import { startServer } from './api/server.ts';
 import { Pods } from './pods/pods.ts';
 import type { NodeServer, Runtime } from './pods/runtime.ts';
 import { RecordStore } from './pods/record-store.ts';
@@ -42,15 +43,6 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
   let runtime: Runtime | undefined;
   let server: NodeServer | undefined;
 
-  const startServer = async (of: Runtime): Promise<NodeServer | undefined> => {
-    const { nodeName, addresses, server: options } = agent;
-    if (options === undefined) return undefined;
-    const directory = join(agent.directory, 'server');
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const { start: begin, listen, tls } = options;
-    return begin({ runtime: of, client, nodeName, addresses, listen, tls, directory, log, metrics });
-  };
-
   /** Resolves when the agent works, with what ends when it has stopped. */
   const start = async (): Promise<{ readonly work: Promise<void> }> => {
     await mkdir(agent.directory, { recursive: true, mode: 0o711 });
@@ -69,9 +61,23 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
       allocatable: capacityOf(facts, agent.maxPods),
       observer,
     });
+    const { nodeName, addresses, listen, tls, clientCa } = agent;
     runtime = running.runtime();
-    server = await startServer(runtime);
-    registration = new Registration({ agent, client, clock, log, facts, port: server?.port ?? 0, problems: () => [] });
+    const serverDirectory = join(agent.directory, 'server');
+    await mkdir(serverDirectory, { recursive: true, mode: 0o700 });
+    server = await startServer({
+      runtime,
+      client,
+      nodeName,
+      addresses,
+      listen,
+      tls,
+      clientCa,
+      directory: serverDirectory,
+      log,
+      metrics,
+    });
+    registration = new Registration({ agent, client, clock, log, facts, port: server.port, problems: () => [] });
     await registration.register(signal);
     informers.start();
     const unsubscribe = nodes.subscribe({ updated: (node) => reportIfLost(node) });

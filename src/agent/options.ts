@@ -1,6 +1,5 @@
 import type { Clock } from '../client/clock.ts';
 import type { ImageMap } from './pods/images.ts';
-import type { NodeServer, NodeServerOptions } from './pods/runtime.ts';
 import type { LogLimits } from './processes/log-file.ts';
 
 /** Where the addresses of Pods come from. */
@@ -17,6 +16,12 @@ export interface AgentOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** The directory of its state, for this agent alone. */
   readonly directory: string;
+  /** Where its server listens: the port is any free one if it is 0. */
+  readonly listen: { readonly address: string; readonly port: number };
+  /** Files of the certificate of its server; undefined: it signs its own. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** The authorities of client certificates of callers, PEM: those of the cluster. */
+  readonly clientCa: string | undefined;
   readonly network: PodNetwork;
   readonly images: ImageMap;
   readonly maxPods: number;
@@ -25,12 +30,6 @@ export interface AgentOptions {
   readonly logLimits?: LogLimits;
   /** Stops all Pods with the agent, instead of leaving them to the next one. */
   readonly stopsPods: boolean;
-  /** Serves logs, exec, attach and port-forward to the API server: see `pods/runtime.ts`. Left out: nothing does. */
-  readonly server?: {
-    readonly start: (options: NodeServerOptions) => Promise<NodeServer>;
-    readonly listen: NodeServerOptions['listen'];
-    readonly tls?: NodeServerOptions['tls'];
-  };
   /** The version that the Node reports. */
   readonly version: string;
   /** The environment that processes inherit: PATH, HOME and the like. */

@@ -48,6 +48,17 @@ const flags: readonly Flag[] = [
     ...booleanFlag,
     description: 'run Pods with hostPath volumes',
   },
+  ...grouped('Server for logs, exec and port-forward', [
+    {
+      name: 'address',
+      value: 'IP',
+      description: 'address to listen on, for API servers',
+      default: '0.0.0.0; in `up` 127.0.0.1',
+    },
+    { name: 'port', value: 'PORT', description: 'port, which the Node reports; 0 for any free', default: '0' },
+    { name: 'tls-cert-file', value: 'FILE', description: 'certificate', default: 'one that the agent signs itself' },
+    { name: 'tls-private-key-file', value: 'FILE', description: 'key of --tls-cert-file' },
+  ]),
   ...grouped('Network of Pods', [
     {
       name: 'pod-network',
@@ -88,15 +99,15 @@ export const part: Part = {
   }),
 };
 
-const load = (optionsOf: () => AgentOptions): LoadPart => {
+const load = (optionsOf: () => Omit<AgentOptions, 'clientCa'>): LoadPart => {
   const options = optionsOf();
   return async () => {
     const { startAgent } = await import('../../agent/agent.ts');
-    return (context) => startAgent(context, options);
+    return (context) => startAgent(context, { ...options, clientCa: context.authorities?.() });
   };
 };
 
-function optionsAlone(settings: Settings): AgentOptions {
+function optionsAlone(settings: Settings): Omit<AgentOptions, 'clientCa'> {
   const isRoot = process.getuid?.() === 0;
   if (isRoot && !readFlag(settings, 'allow-root', parseBoolean, false)) {
     throw new UsageError('the agent would run Pods as root: start it as another user, or pass --allow-root');
@@ -105,6 +116,7 @@ function optionsAlone(settings: Settings): AgentOptions {
   return {
     ...common(settings),
     addresses: [readFlag(settings, 'node-ip', parseAddress, firstAddress())],
+    listen: listenOf(settings, '0.0.0.0'),
     directory: resolve(readFlag(settings, 'root-dir', nonEmpty('a path'), defaultDirectory(isRoot))),
     network: networkOf(mode, settings, defaultRanges(0).pods),
     stopsPods: false,
@@ -112,13 +124,14 @@ function optionsAlone(settings: Settings): AgentOptions {
 }
 
 /** In `up` Pods end with the agent, and have loopback addresses. */
-function optionsInUp(cluster: UpCluster): AgentOptions {
+function optionsInUp(cluster: UpCluster): Omit<AgentOptions, 'clientCa'> {
   const { settings = new Map(), name, dataDir = '.' } = cluster;
   const mode = readFlag(settings, 'pod-network', oneOf(networkModes), 'loopback');
   const directory = textOf(settings, 'root-dir');
   return {
     ...common(settings),
     addresses: [readFlag(settings, 'node-ip', parseAddress, '127.0.0.1')],
+    listen: listenOf(settings, '127.0.0.1'),
     directory: resolve(directory === undefined ? join(dataDir, 'agent', name) : join(directory, name)),
     network: networkOf(mode, settings, defaultRanges(indexOf({ ...cluster, name })).pods),
     stopsPods: true,
@@ -127,7 +140,7 @@ function optionsInUp(cluster: UpCluster): AgentOptions {
 
 type CommonOptions = Pick<
   AgentOptions,
-  'nodeName' | 'labels' | 'images' | 'allowsHostPaths' | 'maxPods' | 'version' | 'environment'
+  'nodeName' | 'labels' | 'images' | 'tls' | 'allowsHostPaths' | 'maxPods' | 'version' | 'environment'
 >;
 
 function common(settings: Settings): CommonOptions {
@@ -140,11 +153,24 @@ function common(settings: Settings): CommonOptions {
       ...(region === undefined ? {} : { [regionLabel]: region }),
     },
     images: new Map(),
+    tls: tlsOf(settings),
     allowsHostPaths: readFlag(settings, 'allow-host-path', parseBoolean, false),
     maxPods: readFlag(settings, 'max-pods', countBetween(1, 10_000), defaultMaxPods),
     version,
     environment: processEnvironment(process.env),
   };
+}
+
+const listenOf = (settings: Settings, address: string): AgentOptions['listen'] => ({
+  address: readFlag(settings, 'address', parseAddress, address),
+  port: readFlag(settings, 'port', countBetween(0, 65_535), 0),
+});
+
+function tlsOf(settings: Settings): AgentOptions['tls'] {
+  const [certFile, keyFile] = [textOf(settings, 'tls-cert-file'), textOf(settings, 'tls-private-key-file')];
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  throw new UsageError('--tls-cert-file and --tls-private-key-file belong together: pass both');
 }
 
 function networkOf(mode: (typeof networkModes)[number], settings: Settings, range: string): PodNetwork {

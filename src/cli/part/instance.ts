@@ -21,6 +21,7 @@ export interface InstanceOptions {
   readonly log: Logger;
   readonly peers?: StartContext['peers'];
   readonly serving?: StartContext['serving'];
+  readonly authorities?: StartContext['authorities'];
 }
 
 /** A part that runs in one cluster, with its state and its metrics. */
@@ -35,7 +36,7 @@ const drainMs = 10_000;
 
 /** Starts a part over a transport, restarts it when it fails, and reports its problems. */
 export function startInstance(options: InstanceOptions): Instance {
-  const { name, start, transport, server, log, peers, serving, retriesFirstStart = true } = options;
+  const { name, start, transport, server, log, peers, serving, authorities, retriesFirstStart = true } = options;
   const own = new Registry();
   const connection = watchedConnection(transport, { server, log, metrics: own });
   const client = new Client(connection.transport, { fieldManager: `fairlead-${name}` });
@@ -45,7 +46,14 @@ export function startInstance(options: InstanceOptions): Instance {
     retriesFirstStart,
     start() {
       metrics = new Registry(); // a registry accepts each name once
-      return start({ client, log, metrics, ...(peers && { peers }), ...(serving && { serving }) });
+      return start({
+        client,
+        log,
+        metrics,
+        ...(peers && { peers }),
+        ...(serving && { serving }),
+        ...(authorities && { authorities }),
+      });
     },
   });
   const problems = (): readonly string[] => [...connection.problems(), ...part.problems()];

@@ -15,6 +15,8 @@ export interface StartContext extends PartContext {
   readonly peers?: ReadonlyMap<string, Peer>;
   /** A certificate for loopback that a server of this part may use in `fairlead up`, and its CA, as PEM. */
   readonly serving?: () => { readonly cert: string; readonly key: string; readonly ca: string };
+  /** The authorities of the cluster, PEM; undefined: those of the system. */
+  readonly authorities?: () => string | undefined;
 }
 
 /** One of several clusters, and the way to it. */

@@ -67,6 +67,7 @@ export async function runPart(options: RunPartOptions): Promise<number> {
       transport: retrying(overHttps(access, { userAgent: `fairlead-${part.name}/${version}` })),
       server,
       log,
+      authorities: () => access.ca,
       ...(part.isForSeveral === true ? { peers: peersOf(clusters) } : {}),
     }),
   );

@@ -89,6 +89,7 @@ export class ClusterParts {
             transport: connect(server, name, user),
             peers: this.#peersFor(name),
             serving: () => server.tls(),
+            authorities: () => server.tls().ca,
             server: server.url,
             log: this.#log.child({ cluster, part: name }),
           }),
