@@ -140,6 +140,12 @@ export class Stand implements AsyncDisposable {
     await this.#agent?.stop(signal);
   }
 
+  /** The same command as a line for a shell. */
+  kubectlLine(...args: readonly string[]): string {
+    const all = [this.#kubectl, '--kubeconfig', join(this.#data, 'kubeconfig'), '--context', 'east', ...args];
+    return all.map((word) => `'${word}'`).join(' ');
+  }
+
   kubectl(...args: readonly string[]): Promise<Result> {
     return run(this.#kubectl, ['--kubeconfig', join(this.#data, 'kubeconfig'), '--context', 'east', ...args]);
   }

@@ -1,11 +1,11 @@
 import { failure, notFound } from '../../api/errors.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 
-/** The types of addresses of a Node. */
-export const nodeAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
+/** The types of addresses of a Node, in the order in which they are tried. kubeadm prefers InternalIP too: names rarely resolve. */
+export const nodeAddressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 export type NodeAddressType = (typeof nodeAddressTypes)[number];
 
-/** The order in which kube-apiserver looks for an address; `--kubelet-preferred-address-types`. */
+/** The default of `--kubelet-preferred-address-types`. */
 export const defaultAddressTypes: readonly NodeAddressType[] = nodeAddressTypes;
 
 /** Where the server of a node listens. */

@@ -31,17 +31,14 @@ const attributes: Readonly<Record<string, readonly string[]>> = {
 
 /** A page in which absolute paths begin with the prefix. */
 export function rewriteLinks(page: string, prefix: string, encoding: BufferEncoding): Buffer {
-  const rewritten = page.replaceAll(/<([a-z]{1,10})(\s[^<>]{0,8192})>/gi, (tag: string, name: string, rest: string) => {
-    const links = attributes[name.toLowerCase()];
+  const rewritten = page.replaceAll(/<([a-z]+)(\s[^<>]*)>/gi, (tag: string, name: string, rest: string) => {
+    const links = Object.hasOwn(attributes, name.toLowerCase()) ? attributes[name.toLowerCase()] : undefined;
     if (links === undefined) return tag;
-    const changed = rest.replaceAll(
-      /(\s)([a-z]{1,16})=(["'])(\/[^"'<>]{0,4096})\3/gi,
-      (whole: string, space: string, attribute: string, quote: string, path: string) =>
-        links.includes(attribute.toLowerCase()) && !path.startsWith('//') && !path.startsWith(prefix)
-          ? `${space}${attribute}=${quote}${prefix}${path}${quote}`
-          : whole,
-    );
-    return `<${name}${changed}>`;
+    const changed = (whole: string, attribute: string, path: string): string =>
+      links.includes(attribute.toLowerCase()) && !path.startsWith('//') && !path.startsWith(prefix)
+        ? whole.replace(path, () => prefix + path)
+        : whole;
+    return `<${name}${rest.replaceAll(/\s([a-z]+)="(\/[^"]*)"/gi, changed).replaceAll(/\s([a-z]+)='(\/[^']*)'/gi, changed)}>`;
   });
   return Buffer.from(rewritten, encoding);
 }
