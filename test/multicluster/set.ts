@@ -1,11 +1,11 @@
 // A set of independent clusters: each is a `fairlead up` process whose Pods are processes, and a controller joins them.
 
-import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
 import { nodeKind } from '../../src/api/kinds/core/node/kind.ts';
@@ -102,8 +102,7 @@ export class SetCluster implements AsyncDisposable {
     const address = `${this.#network}.${this.#pods.size + 1}`;
     const child = fork(join(root, 'src/cli/up/demo/backend.ts'), [this.place.id, address]);
     this.#pods.set(name, child);
-    const [message] = await once(child, 'message');
-    assert.deepEqual(message, {}); // neither a problem nor a taken port
+    await answers(`http://${address}:8080/`, child);
     const containers = [{ name: 'c', image: 'example.org/c', resources: {} }];
     const pod = { namespace: 'shop', name: `${name}-1` };
     await this.client.create(podKind, {
@@ -205,4 +204,17 @@ export async function startSet(places: readonly Place[], stack: AsyncDisposableS
   const controller = stack.use(new FairleadProcess(['multicluster', ...flags, ...lease]));
   await controller.ready();
   return clusters;
+}
+
+/** Resolves when a process answers at its address; rejects if it ends. */
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the process for ${url} ended with ${child.exitCode}`);
+    const isReady = await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    await setTimeout(50);
+  }
 }

@@ -161,10 +161,20 @@ describe('fairlead user and fairlead ca', () => {
     assert.match(first, /^east\/ca +CN=fairlead-ca-east +\d{4}-\d\d-\d\d +signs, trusted, 36\d\d days left$/);
     assert.deepEqual(
       rows.map((row) => row.split(' ')[0]),
-      ['east/admin', 'east/apiserver', 'west/ca', 'west/admin', 'west/apiserver', 'east/tokens', 'west/tokens'],
+      [
+        'east/admin',
+        'east/apiserver-kubelet-client',
+        'east/apiserver',
+        'west/ca',
+        'west/admin',
+        'west/apiserver-kubelet-client',
+        'west/apiserver',
+        'east/tokens',
+        'west/tokens',
+      ],
     );
     const listed = JSON.parse((await fairlead('ca', '-o', 'json')).out) as { name: string }[];
-    assert.equal(listed.length, 8);
+    assert.equal(listed.length, 10);
   });
 
   test('ca rotate --tokens adds a key and keeps the previous one', async () => {
