@@ -285,6 +285,7 @@ class MulticlusterController implements AsyncDisposable {
             ? { reason: 'DuplicateID', message: `the members file has a member "${id}" already` }
             : this.#sync.rejection(id),
         waiting: (id) => this.#sync.waiting(id),
+        overlap: (id) => this.#sync.overlap(id),
         drain: (id) => this.#sync.drain(id),
         withdraw: (member, signal) => this.#sync.withdraw(member, signal),
       },

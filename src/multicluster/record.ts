@@ -4,7 +4,7 @@ import type { EndpointSlice } from '../api/kinds/discovery/endpointslice/schema.
 import type { McsVersion, ServiceExport } from '../api/kinds/multicluster/serviceexport/schema.ts';
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
-import type { LossPolicy } from '../api/kinds/multicluster/labels.ts';
+import type { AddressMode, LossPolicy } from '../api/kinds/multicluster/labels.ts';
 import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 
 /**
@@ -30,6 +30,8 @@ export interface ClusterExport extends ServiceKey {
   readonly service?: Service | undefined;
   /** The slices of that Service in its own cluster. */
   readonly slices: readonly EndpointSlice[];
+  /** What other clusters import in place of `slices`; undefined: they import those. */
+  readonly advertised?: Advertised | undefined;
   /** The region of the cluster; slices have no field for it. */
   readonly region?: string | undefined;
   /** What happens to its endpoints in other clusters when the cluster is lost; default Remove. */
@@ -37,6 +39,18 @@ export interface ClusterExport extends ServiceKey {
   /** Why the set rejects this export; see guard/. */
   readonly denial?: Denial | undefined;
 }
+
+/** How other clusters reach an export whose Pods they cannot route to. */
+export interface Advertised {
+  readonly mode: AddressMode;
+  readonly slices: readonly EndpointSlice[];
+  /** Why there are no addresses, with the fix; undefined: there are. */
+  readonly problem?: string | undefined;
+}
+
+/** What a cluster imports of an export: its own endpoints, or the addresses by which others are reached. */
+export const slicesFor = (importer: string, { cluster, slices, advertised }: ClusterExport): readonly EndpointSlice[] =>
+  cluster === importer ? slices : (advertised?.slices ?? slices);
 
 /** Why a member may not export something. */
 export interface Denial {

@@ -1,11 +1,11 @@
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import { dump, loadAll } from 'js-yaml';
 import { messageOf } from '../../api/error-message.ts';
-import { parseCidr } from '../../api/addresses.ts';
+import { parseAddress, parseCidr } from '../../api/addresses.ts';
 import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../api/names.ts';
-import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
-import { lossPolicies } from '../../api/kinds/multicluster/labels.ts';
+import type { AddressMode, LossPolicy } from '../../api/kinds/multicluster/labels.ts';
+import { addressModes, lossPolicies } from '../../api/kinds/multicluster/labels.ts';
 import { UsageError } from '../errors.ts';
 import { yamlError } from '../options/yaml-error.ts';
 
@@ -35,6 +35,10 @@ export interface FileMember {
   readonly relaxedNames?: boolean;
   /** Its server stores `srvServiceName` in slices. */
   readonly srvNames?: boolean;
+  /** The addresses by which other clusters reach its exports. */
+  readonly addressMode?: AddressMode;
+  /** Addresses in place of those of load balancers or nodes. */
+  readonly addresses?: readonly string[];
   /** It drains; see `fairlead mcs drain`. */
   readonly draining?: boolean;
   /** It is leaving the set; see `fairlead mcs leave`. */
@@ -84,6 +88,13 @@ const checks: Readonly<Record<keyof FileMember, Check>> = {
     lossPolicies.some((policy) => policy === value) ? undefined : `expected ${lossPolicies.join(', ')}`,
   relaxedNames: flag,
   srvNames: flag,
+  addressMode: (value) =>
+    addressModes.some((mode) => mode === value) ? undefined : `expected ${addressModes.join(', ')}`,
+  addresses: listOf((value) =>
+    typeof value === 'string' && parseAddress(value) !== undefined
+      ? undefined
+      : 'expected IP addresses, such as 192.0.2.10',
+  ),
   draining: flag,
   leaving: flag,
 };
@@ -112,8 +123,8 @@ export function parseMembers(content: string, path: string): MembersFile {
 
 function memberOf(value: unknown, index: number): FileMember {
   if (!isJsonObject(value)) throw new UsageError(`members[${index}]: expected a mapping`);
-  const withId = { id: value['context'], ...value };
-  if (withId.id === undefined) throw new UsageError(`members[${index}]: expected an id, or a context`);
+  const withId: Readonly<Record<string, unknown>> = { id: value['context'], ...value };
+  if (withId['id'] === undefined) throw new UsageError(`members[${index}]: expected an id, or a context`);
   try {
     for (const [key, each] of Object.entries(withId)) {
       const check = Object.hasOwn(checks, key) ? checks[key as keyof FileMember] : undefined; // just looked up
@@ -121,10 +132,12 @@ function memberOf(value: unknown, index: number): FileMember {
         throw new UsageError(`unknown key "${key}": expected one of ${Object.keys(checks).join(', ')}`);
       checkValue(key, each, check);
     }
+    if (withId['addresses'] !== undefined && (withId['addressMode'] ?? 'pods') === 'pods')
+      throw new UsageError('key "addresses": needs addressMode loadbalancer or nodeport');
   } catch (error) {
     throw new UsageError(`members[${index}]: ${messageOf(error)}`, { cause: error });
   }
-  return withId as FileMember; // every key and value of it was checked
+  return withId as unknown as FileMember; // every key and value of it was checked
 }
 
 function checkValue(key: string, value: unknown, check: Check): void {

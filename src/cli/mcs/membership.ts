@@ -227,7 +227,7 @@ export function list(snapshot: Snapshot): CommandOutput {
             ? 'not readable'
             : 'unreachable';
     const drain = options.isDraining === true ? snapshot.drain(id) : undefined;
-    const reason = problem ?? slowness(member) ?? (drain && drainText(drain)) ?? '';
+    const reason = problem ?? slowness(member) ?? (drain && drainText(drain)) ?? snapshot.overlap(id) ?? '';
     return { id, uid: probe.uid, state, reason, ...(drain === undefined ? {} : { drain }) };
   });
   return {

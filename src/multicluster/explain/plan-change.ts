@@ -42,7 +42,7 @@ export function planChange(
   const { namespace = '', name } = nameFor(key);
   const before = merged.exporters.map(({ record }) => record);
   const { caches, options } = member;
-  const added = hypotheticalExport(
+  const planned = hypotheticalExport(
     { namespace, name },
     {
       cluster: member.id,
@@ -56,6 +56,7 @@ export function planChange(
       },
     },
   );
+  const added = member.withAddresses(planned);
   const { policy = {} } = options;
   const { record } = guard(added, policy, {
     quotaDenial: quotaDenial(member, added),

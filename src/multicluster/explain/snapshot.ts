@@ -11,7 +11,7 @@ import type { ImporterGroup } from '../merge/audience.ts';
 import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import type { Dropped, SetRules } from '../guard/policy.ts';
-import { keysIn } from '../member/keys.ts';
+import { keysIn, overlapIn } from '../member/keys.ts';
 import type { MemberEntry } from '../member/entry.ts';
 import { Member } from '../member/member.ts';
 import { propertyProblem } from '../sync/membership.ts';
@@ -119,6 +119,11 @@ export class Snapshot implements AsyncDisposable {
       silent: ids(({ probe }) => probe.state === 'silent'),
       draining: ids(({ options }) => options.isDraining === true),
     });
+  }
+
+  /** Why the Pods of a member cannot be routed; undefined: they can. */
+  overlap(id: string): string | undefined {
+    return overlapIn(this.members, id);
   }
 
   /** How far the traffic of a draining member has moved to others. */

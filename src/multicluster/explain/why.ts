@@ -4,14 +4,14 @@ import { audienceAnnotation } from '../../api/kinds/multicluster/audience.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { audienceProblem, audienceText } from '../merge/audience.ts';
-import { listText } from '../merge/conflict.ts';
+import { clustersText, listText } from '../merge/conflict.ts';
 import type { Exporter, Merged } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import { diff } from '../project/diff.ts';
 import { droppedEvents } from '../project/export-events.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { MemberFacts, ServiceKey, McsApi } from '../record.ts';
-import { textOf } from '../record.ts';
+import { slicesFor, textOf } from '../record.ts';
 import { columns } from '../../api/text.ts';
 
 /** The state of the lease of a source cluster in an importing one. */
@@ -222,9 +222,17 @@ function slicesStep(input: WhyInput): Finding {
   const sources = [...new Set(ours.map(({ metadata }) => metadata.labels?.[sourceClusterLabel] ?? ''))].toSorted();
   const missing = diff(desired, actual, { now: '' }).writes.filter(({ kind }) => kind.kind === 'EndpointSlice').length;
   const behind = missing === 0 ? '' : `; still to be written: ${missing}`;
-  if (ready > 0) return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${behind}`);
+  const reach = reachText(input);
+  if (ready > 0)
+    return ok(`${ready} of ${endpoints.length} endpoints are ready, from ${listText(sources)}${reach}${behind}`);
   if (merged.order.length === 0) return unknown('there is nothing to import');
-  const exported = merged.exporters.flatMap(({ record }) => record.slices.flatMap((slice) => slice.endpoints ?? []));
+  const problems = merged.exporters.flatMap(({ cluster, record: { advertised } }) =>
+    cluster === input.from.id ? [] : (advertised?.problem ?? []),
+  );
+  const exported = merged.exporters.flatMap(({ record }) =>
+    slicesFor(input.from.id, record).flatMap((slice) => slice.endpoints ?? []),
+  );
+  if (exported.length === 0 && problems.length > 0) return broken(problems.join('; '));
   if (exported.some(isReady)) return broken(`the endpoints have not arrived${behind}`);
   const deleted = lostSources(input).filter((cluster) => !hasSlicesOf(cluster, actual));
   const lost = deleted.length === 0 ? '' : `; those of ${listText(deleted)} were deleted when the connection was lost`;
@@ -233,6 +241,23 @@ function slicesStep(input: WhyInput): Finding {
   const leftOut = droppedEvents(dropped).find(({ reason }) => reason === 'EndpointsDropped')?.message;
   return broken(`${leftOut ?? `no endpoints in ${clusters}: check the Pods of the Service there`}${lost}`);
 }
+
+/** The addresses by which clusters are reached that do not export those of their Pods, and the clusters without any. */
+const reachText = ({ merged, from }: WhyInput): string =>
+  merged.exporters
+    .flatMap(({ cluster, record: { advertised } }) => {
+      if (advertised === undefined || cluster === from.id) return [];
+      const addresses = advertised.slices.flatMap((slice) =>
+        (slice.endpoints ?? []).flatMap((each) => each.addresses ?? []),
+      );
+      const what = advertised.mode === 'loadbalancer' ? 'its load balancer' : 'node ports';
+      return [
+        advertised.problem === undefined
+          ? `; ${cluster} is reached by ${what} at ${clustersText(addresses)} (address mode ${advertised.mode})`
+          : `; ${advertised.problem}`,
+      ];
+    })
+    .join('');
 
 function leaseStep(input: WhyInput): Finding {
   const { actual, leases, from } = input;

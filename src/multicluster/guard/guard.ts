@@ -25,11 +25,13 @@ export function guard(record: ClusterExport, policy: MemberPolicy, context: Guar
   const { cluster, namespace, name } = record;
   if (denial !== undefined) {
     const dropped: Dropped = { cluster, namespace, name, what: 'export', message: denial.message };
-    return { record: { ...record, slices: [], denial }, dropped: [dropped] };
+    return { record: { ...record, slices: [], advertised: undefined, denial }, dropped: [dropped] };
   }
   const labelled = withoutReservedKeys(record);
+  // A cluster uses its own Pods itself; others use what it advertises, which is checked in their place.
+  const { advertised } = record;
   const reachable = withAcceptedAddresses(
-    record,
+    advertised === undefined ? record : { ...record, slices: advertised.slices },
     { declared: policy.endpointRanges, reserved: rules?.reserved },
     context.cache ?? new AcceptedSlices(),
   );
@@ -37,7 +39,13 @@ export function guard(record: ClusterExport, policy: MemberPolicy, context: Guar
   const dropped = [...labelled.dropped, ...reachable.dropped, ...bounded.dropped];
   return dropped.length === 0
     ? { record, dropped }
-    : { record: { ...labelled.record, slices: bounded.slices }, dropped };
+    : {
+        record:
+          advertised === undefined
+            ? { ...labelled.record, slices: bounded.slices }
+            : { ...labelled.record, advertised: { ...advertised, slices: bounded.slices } },
+        dropped,
+      };
 }
 
 /** MCS-31: no namespace is denied by default. */

@@ -1,6 +1,8 @@
 import { importKeysOf, serviceKeyOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
 import type { Namespace } from '../../api/kinds/core/namespace/schema.ts';
+import { nodeKind } from '../../api/kinds/core/node/kind.ts';
+import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
@@ -22,7 +24,7 @@ import type { Clock } from '../../client/clock.ts';
 import { sleep } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { InformersOptions } from '../../client/informers.ts';
-import { Informers } from '../../client/informers.ts';
+import { Informers, withoutManagedFields } from '../../client/informers.ts';
 import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
@@ -38,6 +40,8 @@ export interface CachesOptions {
   readonly clock: Clock;
   readonly log: InformersOptions['log'];
   readonly endpoints: SharedEndpoints;
+  /** Whether to read nodes, if the cluster allows it; default false. */
+  readonly readsNodes?: boolean | undefined;
   /** Limit of all cached objects. */
   readonly limit: Usage;
   /** Called when an API turns out to be served, a cache has synced, or the limit is exceeded or no longer is. */
@@ -88,6 +92,8 @@ export class MemberCaches {
   readonly namespaces: Informer<Namespace>;
   /** The service ranges of the cluster; empty if the server does not serve them. */
   readonly serviceCidrs: OptionalInformer<ServiceCidr>;
+  /** Its nodes, if other clusters reach its Services by their ports; otherwise empty. */
+  readonly nodes: Informer<Node>;
   readonly #options: CachesOptions;
   readonly #informers: Informers;
   readonly #serving: Record<McsApi, Serving> = { supercluster: 'unknown', clusterset: 'unknown' };
@@ -126,6 +132,7 @@ export class MemberCaches {
     });
     this.namespaces = informers.of(namespaceKind, limited);
     this.serviceCidrs = informers.optional([serviceCidrKind], limited);
+    this.nodes = informers.of(nodeKind, { ...limited, trim: withoutImages });
     this.services = informers.of(serviceKind, limited);
     this.slices = informers.of<EndpointSlice, SliceIndex>(endpointSliceKind, {
       ...limited,
@@ -137,6 +144,7 @@ export class MemberCaches {
   /** Keeps the caches filled until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
     this.#start(this.services, this.slices, this.namespaces);
+    if (this.#options.readsNodes === true) this.#start(this.nodes);
     this.#informers.start(this.serviceCidrs);
     const rangesKnown = this.serviceCidrs.settled(signal).then(
       () => {
@@ -191,6 +199,7 @@ export class MemberCaches {
       this.services.hasSynced &&
       this.slices.hasSynced &&
       this.namespaces.hasSynced &&
+      (this.#options.readsNodes !== true || this.nodes.hasSynced) &&
       (supercluster === 'absent' || (this.superclusterExports.hasSynced && this.importedServices.hasSynced)) &&
       (clusterset === 'absent' || (this.serviceExports.hasSynced && this.serviceImports.hasSynced))
     );
@@ -205,7 +214,7 @@ export class MemberCaches {
   get excess(): Error | undefined {
     const { services, slices, namespaces, superclusterExports, importedServices, serviceExports, serviceImports } =
       this;
-    const ofEach = services.excess ?? slices.excess ?? namespaces.excess;
+    const ofEach = services.excess ?? slices.excess ?? namespaces.excess ?? this.nodes.excess;
     return (
       ofEach ?? superclusterExports.excess ?? importedServices.excess ?? serviceExports.excess ?? serviceImports.excess
     );
@@ -289,6 +298,9 @@ export class MemberCaches {
     }
   }
 }
+
+/** The images of nodes are large. */
+const withoutImages = (node: Node): Node => withoutManagedFields({ ...node, status: { ...node.status, images: [] } });
 
 /** The Service of a slice; none if this controller has written the slice. */
 export function sourceOf(slice: EndpointSlice): readonly Key[] {

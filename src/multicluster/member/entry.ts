@@ -23,6 +23,8 @@ export const optionsOf = ({
   srvNames,
   leaving,
   draining,
+  addressMode,
+  addresses,
   ...settings
 }: MemberSettings): Omit<MemberOptions, 'id' | 'vips'> => ({
   region,
@@ -30,7 +32,13 @@ export const optionsOf = ({
   policy: {
     namespaces: settings.namespaces,
     deniedNamespaces: settings.deniedNamespaces,
-    endpointRanges: endpointCIDRs === undefined ? undefined : endpointRangesOf(endpointCIDRs),
+    endpointRanges:
+      endpointCIDRs === undefined
+        ? undefined
+        : endpointRangesOf([
+            ...endpointCIDRs,
+            ...(addresses ?? []).map((each) => `${each}/${each.includes(':') ? 128 : 32}`),
+          ]),
     maxExports: settings.maxExports,
     maxEndpoints: settings.maxEndpoints,
     maxEndpointsPerService: settings.maxEndpointsPerService,
@@ -39,4 +47,6 @@ export const optionsOf = ({
   keepsSrvNames: srvNames,
   isLeaving: leaving,
   isDraining: draining,
+  addressMode,
+  addresses,
 });

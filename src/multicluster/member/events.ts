@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
@@ -6,6 +7,7 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
+import { addressesOfNode } from '../guard/advertise.ts';
 import { onAnyChange, onKeyChange } from '../../client/handlers.ts';
 import type { Key } from '../../client/key.ts';
 import { keyOf } from '../../client/key.ts';
@@ -68,6 +70,14 @@ export function subscribeTo(
     for (const key of new Set(both.flatMap(importKeysOf))) listener.target(key);
   };
   mutations.slices.follow(caches.slices, onAnyChange(slices));
+  caches.nodes.subscribe(
+    onAnyChange((node, old) => {
+      // Nodes change with every heartbeat.
+      if (old !== undefined && isDeepStrictEqual(addressesOfNode(node), addressesOfNode(old))) return;
+      for (const object of [...caches.superclusterExports.list(), ...caches.serviceExports.list()])
+        listener.source(keyOf(object));
+    }),
+  );
   caches.serviceCidrs.subscribe(onAnyChange(() => listener.state()));
   caches.namespaces.subscribe({
     added: ({ metadata }) => listener.namespace(metadata.name ?? ''),

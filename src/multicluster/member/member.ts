@@ -24,6 +24,7 @@ import type { Key } from '../../client/key.ts';
 import { keyFor, nameFor } from '../../client/key.ts';
 import { Semaphore } from '../../machine/semaphore.ts';
 import { AcceptedSlices } from '../guard/addresses.ts';
+import { addressesOfNode, advertisedOf } from '../guard/advertise.ts';
 import type { MemberRanges } from '../guard/reserved-ranges.ts';
 import { MirrorCache } from '../project/mirror.ts';
 import { derivedName } from '../project/labels.ts';
@@ -110,6 +111,7 @@ export class Member implements AsyncDisposable {
       clock,
       endpoints,
       limit: options.limit ?? defaultMemberLimit,
+      readsNodes: options.addressMode === 'nodeport' && options.addresses === undefined,
       log,
       onChange: () => listener.state(),
     });
@@ -241,7 +243,7 @@ export class Member implements AsyncDisposable {
     const { namespace = '', name } = nameFor(key);
     const slices = caches.slices.by('service', key);
     const service = caches.services.get(key);
-    return {
+    return this.withAddresses({
       cluster: this.id,
       namespace,
       name,
@@ -254,7 +256,15 @@ export class Member implements AsyncDisposable {
         [superclusterExport, serviceExport].filter((each) => each !== undefined),
         this.options.onLoss,
       ),
-    };
+    });
+  }
+
+  /** An export with the addresses by which other clusters reach it. */
+  withAddresses(record: ClusterExport): ClusterExport {
+    const { addressMode: mode = 'pods', addresses } = this.options;
+    if (mode === 'pods') return record;
+    const nodes = this.caches.nodes.list().map(addressesOfNode);
+    return { ...record, advertised: advertisedOf(record, { mode, addresses, nodes }) };
   }
 
   /** What this cluster holds of a service, own writes included. */

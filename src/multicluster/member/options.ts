@@ -1,5 +1,5 @@
 import type { MemberPolicy } from '../guard/policy.ts';
-import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
+import type { AddressMode, LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import type { Usage } from '../../client/limits.ts';
 import type { Vips } from './vips.ts';
 
@@ -18,6 +18,10 @@ export interface MemberOptions extends LiveOptions {
   readonly policy?: MemberPolicy | undefined;
   /** Allocates its supercluster IPs; undefined: imports use the cluster IPs of derived Services, for a stock proxy. */
   readonly vips?: Vips | undefined;
+  /** The addresses by which other clusters reach its exports; default pods. */
+  readonly addressMode?: AddressMode | undefined;
+  /** Addresses in place of those of load balancers or nodes. */
+  readonly addresses?: readonly string[] | undefined;
   readonly region?: string | undefined;
   /** What happens to its endpoints in other members when it is lost; an export can override it. Default Remove. */
   readonly onLoss?: LossPolicy | undefined;

@@ -40,6 +40,7 @@ async function start(stack: AsyncDisposableStack, given: Partial<ReportedSet>) {
     member: () => member,
     rejection: () => undefined,
     waiting: () => 0,
+    overlap: () => undefined,
     drain: () => ({ kept: [], pending: [] }),
     withdraw: async () => false,
     ...given,

@@ -27,6 +27,8 @@ export interface ReportedSet {
   rejection(id: string): { readonly reason: string; readonly message: string } | undefined;
   /** The number of services that wait to be written to a member. */
   waiting(id: string): number;
+  /** Why the Pods of a member cannot be routed; undefined: they can. */
+  overlap(id: string): string | undefined;
   /** How far the traffic of a draining member has moved to others. */
   drain(id: string): DrainProgress;
   /** Resolves to whether a member that leaves has nothing of the set any more. */
@@ -207,6 +209,7 @@ export class Reporter {
       lagSeconds,
       exports: [...new Set(exported.map(({ metadata: { namespace = '', name = '' } }) => `${namespace}/${name}`))],
       isLeaving: member.options.isLeaving === true,
+      overlap: set.overlap(member.id),
       drain: member.options.isDraining === true ? set.drain(member.id) : undefined,
     };
   }

@@ -36,6 +36,8 @@ export interface ObservedCluster {
   /** The Services that it exports, as `namespace/name`. */
   readonly exports: readonly string[];
   readonly isLeaving: boolean;
+  /** Why its Pods cannot be routed; undefined: they can. */
+  readonly overlap?: string | undefined;
   /** How far its traffic has moved to others; undefined: it does not drain. */
   readonly drain?: DrainProgress | undefined;
 }
@@ -47,13 +49,16 @@ export function statusOf(observed: Observed, before: ClusterMemberStatus = {}): 
   const { access, cluster, nowMs, generation } = observed;
   const isRead = cluster !== undefined && cluster.problem === undefined;
   const expiresAtMs = access.problem === undefined ? access.expiresAtMs : undefined;
-  const wasDraining = before.conditions?.some(({ type }) => type === 'Drained') === true;
+  const has = (wanted: string): boolean => before.conditions?.some(({ type }) => type === wanted) === true;
   const planned = [
     acceptedOf(observed),
     credentialsOf(observed),
     reachableOf(observed),
     inSyncOf(observed),
-    ...(cluster?.drain !== undefined || (cluster !== undefined && wasDraining) ? [drainedOf(cluster)] : []),
+    ...(cluster !== undefined && (cluster.overlap !== undefined || has('AddressesRoutable'))
+      ? [routableOf(cluster)]
+      : []),
+    ...(cluster?.drain !== undefined || (cluster !== undefined && has('Drained')) ? [drainedOf(cluster)] : []),
   ];
   const conditions = withConditions(planned, before.conditions ?? [], timestamp(nowMs));
   const exports = isRead ? cluster.exports.toSorted() : undefined;
@@ -112,6 +117,13 @@ function reachableOf({ cluster }: Observed): PlannedCondition {
   return cluster.state === 'unknown'
     ? condition(type, 'Unknown', 'NotProbed', message)
     : condition(type, 'False', 'NoAnswer', message);
+}
+
+function routableOf({ overlap }: ObservedCluster): PlannedCondition {
+  const type = 'AddressesRoutable';
+  return overlap === undefined
+    ? condition(type, 'True', 'NoOverlap', 'no other cluster has endpoints at the same addresses')
+    : condition(type, 'False', 'OverlappingRanges', overlap);
 }
 
 function drainedOf({ drain }: ObservedCluster): PlannedCondition {

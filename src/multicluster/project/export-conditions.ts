@@ -32,9 +32,19 @@ export function exportConditions(
   const problem = audienceProblem(record);
   if (problem !== undefined) return invalidConditions('InvalidAudience', problem);
   return {
-    supercluster: [initialized(deliveries), exported(merged, cluster, deliveries), conflicting(merged, 'supercluster')],
-    clusterset: [valid, ready(deliveries), conflicting(merged, 'clusterset')],
+    supercluster: [
+      initialized(deliveries),
+      unreachable('Exported', record) ?? exported(merged, cluster, deliveries),
+      conflicting(merged, 'supercluster'),
+    ],
+    clusterset: [valid, unreachable('Ready', record) ?? ready(deliveries), conflicting(merged, 'clusterset')],
   };
+}
+
+/** Other clusters have no address by which they reach the Service; undefined: they have. */
+function unreachable(type: string, { advertised }: Exporter['record']): PlannedCondition | undefined {
+  const message = advertised?.problem;
+  return message === undefined ? undefined : { type, status: 'False', reason: 'NoIngressAddress', message };
 }
 
 const noConflict: PlannedCondition = {

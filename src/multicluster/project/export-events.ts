@@ -49,7 +49,7 @@ function progressEvents(
   deliveries: readonly Delivery[],
 ): readonly PlannedEvent[] {
   if (reason === 'Conflict') return [{ type: 'Warning', reason: 'Withdrawn', message }];
-  if (reason === 'Quarantined') return [{ type: 'Warning', reason, message }];
+  if (reason === 'Quarantined' || reason === 'NoIngressAddress') return [{ type: 'Warning', reason, message }];
   const gaps = gapEvents(deliveries);
   if (gaps.length > 0) return gaps;
   // No Event while a service is being delivered.

@@ -48,6 +48,7 @@ export function project(merged: Merged, target: Target): Desired {
   const owners = ownersIn(target, { supercluster: importedService, clusterset: serviceImport });
   const isWaiting = Object.keys(owners).length === 0 && (importedService ?? serviceImport) !== undefined;
   const options = {
+    importer: member.id,
     owners,
     derivedName: derivedService && derivedName(merged),
     keepsSrvNames: member.keepsSrvNames,

@@ -6,7 +6,7 @@ import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { byName } from '../../api/order.ts';
 import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport, McsApi } from '../record.ts';
-import { mcsApis } from '../record.ts';
+import { mcsApis, slicesFor } from '../record.ts';
 import { replacedClusters } from './drain.ts';
 import { importNameLabels, managedBy } from './labels.ts';
 import type { MirrorCache, MirrorRule } from './mirror.ts';
@@ -16,6 +16,8 @@ import { mirrorOf } from './mirror.ts';
 export type Owners = { readonly [api in McsApi]?: OwnerReference };
 
 export interface SliceOptions {
+  /** The importing cluster. */
+  readonly importer: string;
   readonly owners: Owners;
   /** The derived Service for a stock proxy; undefined: none. */
   readonly derivedName?: string | undefined;
@@ -32,12 +34,12 @@ export interface SliceOptions {
 
 /** The desired slices of a member, by name: those of all clusters that are in a view. */
 export function mirroredSlices(merged: Merged, options: SliceOptions): readonly EndpointSlice[] {
-  const { except, owners, draining, silent, mirrors } = options;
+  const { importer, except, owners, draining, silent, mirrors } = options;
   const contributions = merged.exporters
     .filter(({ cluster, verdict }) => verdict.state === 'valid' && !except.has(cluster))
     .flatMap(({ cluster, record }) => {
       const shown = apisThatShow(merged, cluster, owners);
-      const { slices } = record;
+      const slices = slicesFor(importer, record);
       return shown.length === 0 ? [] : [{ cluster, slices, rule: ruleFor({ merged, record, shown }, options) }];
     });
   const replaced =

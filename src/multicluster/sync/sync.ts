@@ -9,7 +9,7 @@ import type { ConflictPolicy } from '../merge/merged.ts';
 import type { MemberCaches } from '../member/caches.ts';
 import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
-import { keysIn } from '../member/keys.ts';
+import { keysIn, overlapIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { exportFinalizer, isOurs, isOurSlice } from '../project/labels.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
@@ -159,6 +159,11 @@ export class Sync {
   /** The number of services that wait to be written to a member. */
   waiting(id: string): number {
     return this.#queues.lengths.get(id) ?? 0;
+  }
+
+  /** Why the Pods of a member cannot be routed; undefined: they can. */
+  overlap(id: string): string | undefined {
+    return overlapIn(this.participating, id);
   }
 
   /** How far the traffic of a draining member has moved to others. */

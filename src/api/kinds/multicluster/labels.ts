@@ -18,5 +18,13 @@ export type LossPolicy = 'Remove' | 'Demote' | 'Keep';
 
 export const lossPolicies: readonly LossPolicy[] = ['Remove', 'Demote', 'Keep'];
 
+/**
+ * The addresses by which other clusters reach the exports of a cluster. `pods`: those of its endpoints. `loadbalancer`, `nodeport`: those
+ * of the load balancer of the Service, or of the nodes, with the ports there.
+ */
+export type AddressMode = 'pods' | 'loadbalancer' | 'nodeport';
+
+export const addressModes: readonly AddressMode[] = ['pods', 'loadbalancer', 'nodeport'];
+
 /** On an export and its slices: the policy of the service. */
 export const lossAnnotation = 'fairlead.dev/on-source-loss';

@@ -1,12 +1,12 @@
 // ClusterMember: a cluster of a set, with a reference to its credentials.
-import { parseCidr } from '../../../addresses.ts';
+import { parseAddress, parseCidr } from '../../../addresses.ts';
 import { column, customAgeColumn, nameColumn } from '../../../columns.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { clusterIdErrors } from '../cluster-id.ts';
 import { conditionColumn } from '../condition-column.ts';
-import { lossPolicies } from '../labels.ts';
+import { addressModes, lossPolicies } from '../labels.ts';
 import { conditionErrors } from '../validate.ts';
 import type { ClusterMember, ClusterMemberSpec } from './schema.ts';
 import { clusterMemberSchema } from './schema.ts';
@@ -53,7 +53,7 @@ const limits = ['maxExports', 'maxEndpoints', 'maxEndpointsPerService'] as const
 
 /** Validation errors of a spec. A server with the CustomResourceDefinition checks less, so the controller checks again. */
 export function clusterMemberErrors(spec: ClusterMemberSpec): readonly FieldError[] {
-  const { onLoss } = spec;
+  const { onLoss, addressMode, addresses = [] } = spec;
   return [
     ...(spec.secretRef.name === '' ? [required('spec.secretRef.name')] : []),
     ...ranges.flatMap((field) =>
@@ -69,5 +69,16 @@ export function clusterMemberErrors(spec: ClusterMemberSpec): readonly FieldErro
     ...(onLoss === undefined || lossPolicies.includes(onLoss)
       ? []
       : [notSupported('spec.onLoss', onLoss, lossPolicies)]),
+    ...(addressMode === undefined || addressModes.includes(addressMode)
+      ? []
+      : [notSupported('spec.addressMode', addressMode, addressModes)]),
+    ...addresses.flatMap((text, index) =>
+      parseAddress(text) === undefined
+        ? invalidAll(`spec.addresses[${index}]`, text, ['must be an IP address, such as 192.0.2.10'])
+        : [],
+    ),
+    ...(addresses.length > 0 && (addressMode ?? 'pods') === 'pods'
+      ? [invalidValue('spec.addresses', addresses, 'may only be set with addressMode loadbalancer or nodeport')]
+      : []),
   ];
 }

@@ -25,6 +25,8 @@ const readWrite = `${read} create update delete`;
 export const memberRules: readonly PolicyRule[] = [
   on('', 'services', readWrite),
   on('', 'namespaces', read),
+  // Their addresses, if other clusters reach its Services by node ports.
+  on('', 'nodes', read),
   on('networking.k8s.io', 'servicecidrs', read),
   on('discovery.k8s.io', 'endpointslices', readWrite),
   on(clusterSet, 'serviceexports', `${read} update`),
