@@ -6,7 +6,9 @@ describe('the file of members', () => {
   test('is parsed and printed', () => {
     const file = {
       superclusterCIDRs: ['241.0.0.0/16'],
-      members: [{ id: 'eu', context: 'prod-eu', namespaces: ['shop'], maxExports: 5, leaving: true }],
+      members: [
+        { id: 'eu', context: 'prod-eu', namespaces: ['shop'], labels: { tier: 'prod' }, maxExports: 5, leaving: true },
+      ],
     };
     assert.deepEqual(parseMembers(printMembers(file), 'm.yaml'), file);
     assert.deepEqual(parseMembers('', 'm.yaml'), { members: [] });
@@ -28,6 +30,26 @@ describe('the file of members', () => {
     [
       'members: [{ id: a, maxExports: -1 }]',
       'm.yaml: members[0]: key "maxExports": expected a number of 0 or more, found -1',
+    ],
+    [
+      'members: [{ id: a, addressMode: tunnel }]',
+      'm.yaml: members[0]: key "addressMode": expected pods, loadbalancer, nodeport, found "tunnel"',
+    ],
+    [
+      'members: [{ id: a, addressMode: nodeport, addresses: [here] }]',
+      'm.yaml: members[0]: key "addresses": expected IP addresses, such as 192.0.2.10, found ["here"]',
+    ],
+    [
+      'members: [{ id: a, addresses: [192.0.2.1] }]',
+      'm.yaml: members[0]: key "addresses": needs addressMode loadbalancer or nodeport',
+    ],
+    [
+      'members: [{ id: a, labels: { tier: 1 } }]',
+      'm.yaml: members[0]: key "labels": expected labels, such as {tier: prod}, found {"tier":1}',
+    ],
+    [
+      'members: [{ id: a, draining: soon }]',
+      'm.yaml: members[0]: key "draining": expected true or false, found "soon"',
     ],
   ] as const) {
     test(`rejects ${text}`, () => assert.throws(() => parseMembers(text, 'm.yaml'), { message: error }));

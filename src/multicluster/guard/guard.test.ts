@@ -250,3 +250,15 @@ describe('MCS-3 identity', () => {
     });
   }
 });
+
+test('T3 the addresses that other clusters use are checked, and Pods that only their own cluster uses are kept', () => {
+  const slices = [sourceSlice('web-ipv4', { endpoints: [endpoint('169.254.169.254'), endpoint('203.0.113.5')] })];
+  const given = record('east', { advertised: { mode: 'loadbalancer', slices } });
+  const { record: kept, dropped } = guard(given, { endpointRanges: undefined });
+  assert.deepEqual(kept.slices, given.slices);
+  assert.deepEqual(
+    kept.advertised?.slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
+    ['203.0.113.5'],
+  );
+  assert.match(dropped[0]?.message ?? '', /^endpoint 169\.254\.169\.254 cannot be in another cluster$/);
+});

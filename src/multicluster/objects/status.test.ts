@@ -121,6 +121,17 @@ const cases: readonly { name: string; given: Partial<Observed>; want: readonly s
     given: { cluster: { ...cluster, drain: { kept: [], pending: [] } } },
     want: ['Accepted=True', 'CredentialsReady=True', 'Reachable=True', 'InSync=True', 'Drained=True'],
   },
+  {
+    name: 'a member whose Pods cannot be routed',
+    given: { cluster: { ...cluster, overlap: 'its endpointCIDRs overlap' } },
+    want: [
+      'Accepted=True',
+      'CredentialsReady=True',
+      'Reachable=True',
+      'InSync=True',
+      'AddressesRoutable=False OverlappingRanges: its endpointCIDRs overlap',
+    ],
+  },
 ];
 
 test('Events report when a drain is done, incomplete and over', () => {
