@@ -123,7 +123,10 @@ metadata: { namespace: shop, name: cart }
     await goTo('Overview');
     await clusters.kubectl('west', ['delete', 'service', 'sip']);
     const attention = page.getByRole('region', { name: 'Needs attention' });
-    await attention.getByRole('link', { name: /default\/sip/ }).waitFor({ state: 'detached' });
+    await attention
+      .getByRole('link', { name: /default\/sip/ })
+      .first()
+      .waitFor({ state: 'detached' });
   });
 
   test('a cluster that was killed is lost, and its return is shown, without a reload', async () => {

@@ -8,7 +8,8 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
 import { startAgent } from '../../agent/agent.ts';
-import type { Attachment } from '../../agent/pods/runtime.ts';
+import { readLog } from '../../agent/api/log-reader.ts';
+import type { LocalContainer } from '../../agent/pods/runtime.ts';
 import { Client } from '../../client/client.ts';
 import { sleep, systemClock } from '../../client/clock.ts';
 import { overHttps } from '../../client/https.ts';
@@ -185,24 +186,36 @@ interface Followed {
 
 /** Prints the output of the process until it ends, or Ctrl-C. Returns its exit code, 0 after Ctrl-C. */
 async function follow({ client, namespace, name, agent, streams, stop }: Followed): Promise<number> {
-  let isAttached = false;
+  const find = (): LocalContainer | undefined => agent.runtime()?.find(namespace, name)?.containers[0];
+  let printing: Promise<void> | undefined;
   let wasReady = false;
   for (; !stop.aborted; await sleep(systemClock, 100, stop)) {
-    const attachment: Attachment | undefined = isAttached
-      ? undefined
-      : agent.runtime()?.find(namespace, name)?.containers[0]?.attach();
-    attachment?.onOutput((stream, chunk) => streams[stream === 'stdout' ? 'out' : 'err'](chunk.toString('utf8')));
-    isAttached ||= attachment !== undefined;
+    if (find()?.status?.containerID !== undefined) printing ??= print(find, streams.out, stop);
     const { status } = await client.get(podKind, { namespace, name });
     const isReady = status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
     if (isReady && !wasReady) streams.err(`ready: ${status.podIP} is an endpoint of the Service; Ctrl-C removes it\n`);
     wasReady = isReady;
     const terminated = status.containerStatuses?.[0]?.state.terminated;
     if (terminated === undefined) continue;
+    await printing;
     if (terminated.reason === 'StartError') throw new FatalError(terminated.message ?? 'the command cannot be started');
     return terminated.exitCode;
   }
   return 0;
+}
+
+/** Prints the log of a container from its start until its end. */
+async function print(
+  find: () => LocalContainer | undefined,
+  out: (text: string) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  const source = {
+    files: async () => (await find()?.logFiles('current')) ?? [],
+    isLive: () => find()?.pid !== undefined,
+  };
+  const all = { previous: false, timestamps: false, tailLines: undefined, since: undefined, limitBytes: undefined };
+  for await (const piece of readLog(source, { ...all, follow: true }, stop)) out(piece.toString());
 }
 
 async function gone(client: Client, namespace: string, name: string): Promise<void> {
