@@ -144,7 +144,7 @@ describe('the audience of an export', () => {
     assert.ok(await west.importedService('web'));
     await using snapshot = await takeSnapshot(labelled(clusters), { conflictPolicy: 'Withdraw' });
     const text = showExplanation(snapshot, 'shop/web').lines.join('\n');
-    assert.match(text, /^ {2}east +counts +since \S+ +to north$/m);
+    assert.match(text, /^ {2}east +merged +since \S+ +to north$/m);
     assert.match(text, /ImportedService in east +withdrawn/);
     assert.match(text, /ImportedService in north +with an address: http 80\/TCP from east$/m);
     assert.match(text, /ImportedService in west +with an address: http 81\/TCP from west$/m);
