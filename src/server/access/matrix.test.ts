@@ -51,7 +51,7 @@ rolebindings           .      .      rw    .       RW     .        .   .     .  
 serviceexports         r      rw     rw    R       RW     .        .   .     .        RO
 serviceimports         r      r      r     R       RW     .        R   R     .        RC
 importedservices       r      r      r     R       RW     .        R   R     .        RC
-nodes                  .      .      .     .       RW     .        .   R     R        .
+nodes                  .      .      .     .       RW     .        .   R     R        R
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
 servicecidrs           .      .      .     .       RW     .        .   R     .        R
