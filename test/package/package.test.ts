@@ -53,6 +53,8 @@ async function servesDemo(command: readonly string[], data: string, options?: Co
   const [map = ''] = /(?<=map )\S+/.exec(up.printed) ?? [];
   const page = await run('curl', ['--silent', '--include', new URL('/page.js', map).href]);
   assert.match(page.out, /^HTTP\/1\.1 200 /);
+  process.kill(up.pid, 'SIGTERM'); // it stops its Pods, which a killed one would leave behind
+  assert.equal((await up.ended).code, 0);
 }
 
 describe('the npm package', () => {

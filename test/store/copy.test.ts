@@ -242,7 +242,7 @@ describe('a cluster that moves', { skip: unlessInstalled('etcd') }, () => {
 
   it('reports the fix when etcd has no space', async () => {
     const file = join(folder, 'big.backup');
-    writeLarge(file, 20, 1_000_000);
+    writeLarge(file, 100, 1_000_000); // etcd measures its size every 100 ms
     await using small = await startEtcd({ flags: ['--quota-backend-bytes', `${8 << 20}`], isDurable: false });
     const to = small.urls[0] ?? '';
     const { code, err } = await store(['restore', file, '--to', `etcd:${to}`]);

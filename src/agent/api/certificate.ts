@@ -72,7 +72,7 @@ async function ownPair({ directory, nodeName, addresses }: NodeServerOptions): P
   if (stored !== undefined && isUsable(new X509Certificate(stored.cert), [nodeName, ...addresses])) return stored;
   const made = await selfSigned(nodeName, addresses);
   await replaceFile(keyFile, made.key, 0o600);
-  await replaceFile(certFile, made.cert, 0o644);
+  await replaceFile(certFile, made.cert, 0o600);
   return made;
 }
 
