@@ -22,7 +22,7 @@ test('Pods of the demo and webhooks of an earlier up are no longer ready or call
       await demo.stop(signal);
     }
     await using later = await startFairlead(data.path, ['up', '--parts', 'server', '--cluster', 'east']);
-    assert.match(await get(later.kubeconfig, '-n', 'demo', 'pod', 'shop-1'), /^shop-1 +0\/1 /);
+    assert.match(await get(later.kubeconfig, '-n', 'demo', 'pod', 'shop-1'), /^shop-1 +0\/1 +ContainerStatusUnknown/);
     assert.equal(await get(later.kubeconfig, 'validatingwebhookconfigurations'), '');
     await later.stop();
   }
