@@ -71,7 +71,8 @@ export class HttpConnection {
     this.#exchange = exchange;
     this.#hasAnswered = false;
     this.#informational = 0;
-    this.#client.dispatch(request as Dispatcher.DispatchOptions, this.#handler);
+    // Without `reset: false`, undici closes the connection after every DELETE with a body, such as DeleteOptions.
+    this.#client.dispatch({ ...request, reset: false } as Dispatcher.DispatchOptions, this.#handler);
   }
 
   /** Pauses or resumes reading. */

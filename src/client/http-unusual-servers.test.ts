@@ -58,6 +58,14 @@ test('reuses one connection for consecutive requests', async () => {
   assert.equal(server.sockets.length, 1);
 });
 
+test('keeps the connection of a DELETE with options', async () => {
+  await using server = await unusualServer((number, socket) => socket.write(ok(`${number}`)));
+  using transport = server.open();
+  const call = { method: 'DELETE', path: '/x', body: '{"gracePeriodSeconds":0}' } as const;
+  for (const want of ['1', '2', '3']) assert.equal((await transport.request(call)).body, want);
+  assert.equal(server.sockets.length, 1);
+});
+
 test('requests wait for one of a limited number of connections; one that is aborted while waiting is never sent', async () => {
   const held: Socket[] = [];
   await using server = await unusualServer((_, socket) => void held.push(socket));
