@@ -54,12 +54,14 @@ test('publishes a Pod when its missing node is created, and records an Event unt
   await using running = cluster.start();
   await running.ready;
   await cluster.service('web');
+  await cluster.service('again', { selector: { app: 'web' } });
   await cluster.pod('one', 'web', { ip: '10.1.0.1', node: 'n1' });
   const event = await until('the Event', async () => {
     const { items } = await cluster.user.list(eventKind, { fieldSelector: 'reason=FailedToUpdateEndpointSlices' });
-    return items[0];
+    return items.length === 2 ? items.find(({ involvedObject }) => involvedObject.name === 'web') : undefined;
   });
   assert.equal(event.message, 'Error updating Endpoint Slices for Service default/web: node "n1" not found');
+  assert.equal(running.logged.length, 1, 'the node is logged once, and not for each Service');
   assert.equal(await cluster.addresses('web'), '');
   await cluster.node('n1', 'east');
   await until('its endpoint', async () => (await cluster.addresses('web')) === '10.1.0.1');

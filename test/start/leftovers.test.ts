@@ -20,6 +20,7 @@ test('Pods of the demo and webhooks of an earlier up are no longer ready or call
       );
       assert.match(await get(demo.kubeconfig, 'validatingwebhookconfigurations'), /^fairlead-multicluster /);
       await demo.stop(signal);
+      assert.equal(demo.process.err, '', 'a demo that is stopped logs nothing');
     }
     await using later = await startFairlead(data.path, ['up', '--parts', 'server', '--cluster', 'east']);
     assert.match(await get(later.kubeconfig, '-n', 'demo', 'pod', 'shop-1'), /^shop-1 +0\/1 +ContainerStatusUnknown/);

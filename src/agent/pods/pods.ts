@@ -300,7 +300,9 @@ export class Pods {
 }
 
 /** Ends the processes of a Pod, without changing the Pod in the API. */
-async function stopNow({ containers }: PodWorker): Promise<void> {
+async function stopNow(worker: PodWorker): Promise<void> {
+  worker.endProbes(); // nobody reads that an ending process is not ready
+  const { containers } = worker;
   const processes = Object.keys(containers.record.containers).flatMap((name) => containers.process(name) ?? []);
   await Promise.all(
     processes.map(async (process) => {

@@ -221,8 +221,13 @@ export class PodWorker {
 
   /** Ends probes. Processes continue. */
   async release(): Promise<void> {
-    this.#prober.close();
+    this.endProbes();
     await this.containers.release();
+  }
+
+  /** Ends probes, for Pods that are stopped with their agent. */
+  endProbes(): void {
+    this.#prober.close();
   }
 
   async #writeStatus(plan: PodPlan, signal: AbortSignal): Promise<void> {

@@ -60,6 +60,14 @@ test('reports rejected credentials, and no requests that the part aborted', asyn
   assert.deepEqual(connection.problems(), []);
 });
 
+test('reports no requests that end with the connection', async () => {
+  const { state, logged, connection } = setUp();
+  state.next = refused;
+  connection.transport[Symbol.dispose]();
+  await assert.rejects(connection.transport.request(get));
+  assert.deepEqual([connection.problems(), logged], [[], []]);
+});
+
 test('a stream that cannot connect is a problem until its next first line, and an API error is none', async () => {
   const { state, connection } = setUp();
   const read = async (): Promise<string[]> => {

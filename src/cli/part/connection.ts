@@ -23,6 +23,7 @@ export interface Connection {
 export function watchedConnection(transport: Transport, { server, log, metrics }: ConnectionOptions): Connection {
   const measure = restMetrics(metrics, hostOf(server));
   let problem: string | undefined;
+  let isClosed = false;
   const report = (next: string | undefined): void => {
     if (next === problem) return;
     if (next === undefined) log.warn({ server }, 'requests to the API server succeed again');
@@ -31,7 +32,7 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
   };
   const answered = (status: number): void => report(status === 401 ? credentialsRejected : undefined);
   const failed = (error: unknown, call: ApiRequest): void => {
-    if (call.signal?.aborted === true) return; // cancelled by the caller
+    if (isClosed || call.signal?.aborted === true) return; // ended here, not by the server
     if (isStatusError(error)) answered(error.status.code ?? 0);
     else report(connectionReason(error));
   };
@@ -72,7 +73,10 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
           throw error;
         }
       },
-      [Symbol.dispose]: () => transport[Symbol.dispose](),
+      [Symbol.dispose]() {
+        isClosed = true;
+        transport[Symbol.dispose]();
+      },
     },
   };
 }

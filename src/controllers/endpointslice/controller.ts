@@ -34,6 +34,8 @@ import { hasSameShareInputs } from './shares.ts';
 export const runEndpointSlices = (context: ControllerContext, signal: AbortSignal): Promise<void> =>
   new EndpointSliceController(context).run(signal);
 
+const maxLoggedNodes = 1000;
+
 interface Reconciled {
   readonly planned: Plan;
   /** The slices before the plan. */
@@ -46,6 +48,8 @@ class EndpointSliceController {
   readonly #recorder: EventRecorder;
   readonly #writes = new Expectations();
   readonly #deduplicator = new EventDeduplicator();
+  /** Nodes that Pods name and that do not exist, as far as they were logged. */
+  readonly #loggedNodes = new Set<string>();
   /** Service → times at its last reconcile. */
   readonly #seen = new Map<Key, SeenTimes>();
   readonly #droppedSrvNames = new DroppedSrvNames();
@@ -137,10 +141,20 @@ class EndpointSliceController {
   }
 
   #recordEvents(key: Key, service: Service, { events, missingNodes }: Plan): void {
+    for (const node of missingNodes) this.#logMissing(node, key);
     const missing = missingNodes.map((node) => failedToUpdate(service, `node ${JSON.stringify(node)} not found`));
     for (const event of this.#deduplicator.fresh(key, [...events, ...missing])) {
       this.#recorder.record(serviceKind, service, event);
     }
+  }
+
+  /** Logs a node once, however many Services select its Pods; each Service has an Event. */
+  #logMissing(node: string, service: Key): void {
+    if (this.#loggedNodes.has(node)) return;
+    if (this.#loggedNodes.size >= maxLoggedNodes) this.#loggedNodes.clear();
+    this.#loggedNodes.add(node);
+    const message = 'a Pod of a Service is on a node that does not exist: it is no endpoint until the node is created';
+    this.#context.log.warn({ node, service }, message);
   }
 
   /** At the start only existing Services are enqueued, which covers all other existing objects. */
@@ -197,6 +211,7 @@ class EndpointSliceController {
     let isInitial = true;
     const onAddOrDelete = (node: Node): void => {
       if (isInitial) return;
+      this.#loggedNodes.delete(node.metadata.name ?? '');
       enqueuePodsOn(node);
       enqueueTopologyAware();
     };

@@ -43,6 +43,8 @@ export interface ProcessOptions {
 /** A running replica of the controllers. */
 export interface Process extends RunningPart {
   readonly metrics: Registry;
+  /** Its log, from the level `warn` on. */
+  readonly logged: readonly unknown[];
 }
 
 /** A server with running controllers. */
@@ -64,10 +66,16 @@ export class TestCluster {
     const dead = new AbortController();
     const transport = this.#watched(this.#transport(), { who, dead, injectFault, dieAfterWrites });
     const metrics = new Registry();
-    const context: PartContext = { client: new Client(transport), log: pino({ level: 'silent' }), metrics };
+    const logged: unknown[] = [];
+    const log = pino(
+      { level: 'warn', base: null, timestamp: false },
+      { write: (line) => logged.push(JSON.parse(line)) },
+    );
+    const context: PartContext = { client: new Client(transport), log, metrics };
     const part = startControllers(context, options);
     return {
       metrics,
+      logged,
       ready: part.ready,
       problems: () => part.problems(),
       [Symbol.asyncDispose]: () => part[Symbol.asyncDispose](),

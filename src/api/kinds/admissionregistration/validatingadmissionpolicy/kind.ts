@@ -44,6 +44,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
     ageColumn,
   ],
   applyDefaults,
+  prepareForCreate: (object) => ({ ...object, status: {} }),
   validateCreate: (object) => policyErrors(object),
   validateUpdate: (object, old) => policyErrors(object, old),
   validateStatus: ({ status }) => conditionErrors('status.conditions', status?.conditions ?? []),
