@@ -141,8 +141,17 @@ describe('fairlead agent', () => {
     assert.equal(image.status.phase, 'Pending');
     assert.match(
       image.status.containerStatuses?.[0]?.state.waiting?.message ?? '',
-      /^image "nginx" is not in the image map/,
+      /"nginx" is not mapped: start its agent with --image-map 'nginx=PATH'/,
     );
+    await stand.podUntil(
+      'image',
+      'is tried again',
+      ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === 'ImagePullBackOff',
+    );
+    const events = await stand.must('get', 'events', '--field-selector', 'involvedObject.name=image', '-o', 'name');
+    const fields = ['--field-selector', 'involvedObject.name=image,reason=ImageNotMapped'];
+    assert.equal(events.trim().split('\n').length, 1);
+    assert.match(await stand.must('get', 'events', ...fields, '-o', 'jsonpath={.items[*].count}'), /^1?$/);
     await stand.must('delete', 'pod', 'missing', 'image');
   });
 

@@ -16,7 +16,7 @@ import { adoptProcess, instanceVariable, StartError, startProcess } from '../pro
 import type { ProcessCalls } from '../processes/native.ts';
 import { nextBackoff } from './backoff.ts';
 import type { ImageMap } from './images.ts';
-import { imageOf, processImage } from './images.ts';
+import { argvOf, imageOf, isImageName, notMapped, programOf, searchPath } from './images.ts';
 import type { ContainerRecord, Ending, Instance, PodRecord } from './record.ts';
 import { processUser } from './process-user.ts';
 import { isRunning, lostMessage, recordOf } from './record.ts';
@@ -119,15 +119,7 @@ export class Containers {
     const { name } = container;
     const { images, clock } = this.#options;
     const image = imageOf(container, images);
-    if (image === undefined) {
-      const message = `image "${container.image ?? ''}" is not in the image map of this machine: add it, or use the image "${processImage}"`;
-      return this.#fail(name, {
-        reason: 'ErrImagePull',
-        backoffReason: 'ImagePullBackOff',
-        event: 'ImageNotMapped',
-        message,
-      });
-    }
+    if (image === undefined) return this.#fail(name, imageProblem(container));
     let found: Environment;
     let user: User | undefined;
     try {
@@ -141,8 +133,7 @@ export class Containers {
         message: `Error: ${error.message}`,
       });
     }
-    const entrypoint = found.command.length > 0 ? found.command : image.command;
-    const [program, ...args] = [...entrypoint, ...found.args];
+    const [program, ...args] = argvOf(image, found);
     if (program === undefined) {
       const message = `Error: the image "${container.image ?? ''}" has no command: set command or args`;
       return this.#fail(name, { reason: 'CreateContainerError', event: 'Failed', message });
@@ -173,15 +164,17 @@ export class Containers {
     this.#report(name, 'Normal', 'Pulled', `Container image "${container.image ?? ''}" already present on machine`);
     this.#report(name, 'Normal', 'Created', 'Container created');
     try {
-      const cwd = container.workingDir ?? image.workingDir ?? (await this.#workDirectory(user));
+      const cwd =
+        container.workingDir ?? (image.isDirectory ? image.path : undefined) ?? (await this.#workDirectory(user));
       await mkdir(join(this.#options.directory, 'logs', name), { recursive: true, mode: 0o700 });
       await mkdir(join(this.#options.directory, 'messages'), { recursive: true, mode: 0o711 });
       await writeFile(this.#messageFile(name), '', { mode: 0o600 });
       if (user !== undefined) await chown(this.#messageFile(name), user.uid, user.gid);
       const started = await startProcess(this.#options.calls, {
-        argv: [program, ...args],
+        argv: [await programOf(image, program), ...args],
         env: {
           ...this.#options.inherited,
+          PATH: await searchPath(image, this.#options.inherited['PATH'] ?? ''),
           TERMINATION_MESSAGE_PATH: this.#messageFile(name),
           ...found.variables,
           [instanceVariable]: id,
@@ -323,7 +316,7 @@ export class Containers {
     const own = recordOf(this.#record, name);
     const failures = (own.problem?.failures ?? 0) + 1;
     const retryAt = this.#options.clock.now() + Math.min(retryMs * 2 ** Math.min(failures - 1, 10), maxRetryMs);
-    this.#report(name, 'Warning', event, message);
+    if (own.problem?.message !== message || !reportsOnce.has(event)) this.#report(name, 'Warning', event, message);
     const problem = { reason: failures === 1 ? reason : backoffReason, message, retryAt, failures };
     await this.#set(name, { ...own, problem });
   }
@@ -372,6 +365,20 @@ interface FailedStart {
   /** The reason of the Event. */
   readonly event: string;
   readonly message: string;
+}
+
+/** Events about what another attempt does not change: one is enough. */
+const reportsOnce: ReadonlySet<string> = new Set(['ImageNotMapped', 'InspectFailed']);
+
+/** Why nothing runs for the image of a container. */
+function imageProblem({ image = '', imagePullPolicy }: Container): FailedStart {
+  if (!isImageName(image)) {
+    const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+    return { reason: 'InvalidImageName', event: 'InspectFailed', message };
+  }
+  const message = notMapped(image);
+  if (imagePullPolicy === 'Never') return { reason: 'ErrImageNeverPull', event: 'ImageNotMapped', message };
+  return { reason: 'ErrImagePull', backoffReason: 'ImagePullBackOff', event: 'ImageNotMapped', message };
 }
 
 /** Killed by SIGKILL, which is what a process is assumed to be that vanished. */

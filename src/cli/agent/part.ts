@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { parseCidr } from '../../api/addresses.ts';
 import type { AgentOptions, PodNetwork } from '../../agent/options.ts';
 import { regionLabel, zoneLabel } from '../../api/kinds/core/node/labels.ts';
+import { parseImageMapping } from '../../agent/pods/images.ts';
 import { nodePrefix, nodesGroup } from '../../server/access/node/identity.ts';
 import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
@@ -38,6 +39,14 @@ const flags: readonly Flag[] = [
   { name: 'region', value: 'NAME', description: `the label ${regionLabel} of the Node` },
   rootDirFlag,
   { name: 'max-pods', value: 'N', description: 'maximum number of Pods', default: String(defaultMaxPods) },
+  {
+    name: 'image-map',
+    value: 'IMAGE=PATH',
+    description:
+      'run this program, or programs of this directory, for an image; a name without a tag stands for all tags. ' +
+      'Words after the path are default arguments; the first one after a directory is its default program',
+    repeatable: true,
+  },
   {
     name: 'allow-root',
     ...booleanFlag,
@@ -87,6 +96,7 @@ export const part: Part = {
     'fairlead user add node-1 --node',
     'fairlead agent --kubeconfig node-1.kubeconfig --node-name node-1',
     'fairlead agent --kubeconfig node-1.kubeconfig --zone rack-7 --pod-network loopback',
+    "fairlead agent --kubeconfig node-1.kubeconfig --image-map 'web=/srv/web bin/serve --port 8080'",
   ],
   health: 10_248,
   flags,
@@ -152,7 +162,7 @@ function common(settings: Settings): CommonOptions {
       ...(zone === undefined ? {} : { [zoneLabel]: zone }),
       ...(region === undefined ? {} : { [regionLabel]: region }),
     },
-    images: new Map(),
+    images: new Map(readFlags(settings, 'image-map', parseImageMapping)),
     tls: tlsOf(settings),
     allowsHostPaths: readFlag(settings, 'allow-host-path', parseBoolean, false),
     maxPods: readFlag(settings, 'max-pods', countBetween(1, 10_000), defaultMaxPods),
