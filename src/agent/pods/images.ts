@@ -5,7 +5,7 @@ import { basename, isAbsolute, join } from 'node:path';
 import type { Container } from '../../api/kinds/core/pod/schema.ts';
 
 /** The image of containers that run a program of the machine. */
-export const processImage = 'process';
+const processImage = 'process';
 
 /** What runs for an image. */
 export interface MappedImage {
