@@ -50,8 +50,19 @@ export function imageOf({ image = '' }: Pick<Container, 'image'>, images: ImageM
 }
 
 /** Whether a name has the form of an image reference. */
-export const isImageName = (image: string): boolean =>
-  /^(?:[\w.-]+(?::\d+)?\/)?[a-z\d._-]+(?:\/[a-z\d._-]+)*(?::[\w.-]{1,128})?(?:@[\w+.-]+:[\da-fA-F]+)?$/.test(image);
+export function isImageName(image: string): boolean {
+  const [tagged = '', ...digests] = image.split('@');
+  const [name, tag] = splitName(tagged);
+  const parts = name.split('/');
+  const [registry = '', ...folders] = parts;
+  const others = parts.length > 1 && /^[\w.-]+(?::\d+)?$/.test(registry) ? folders : parts;
+  return (
+    others.every((part) => /^[a-z\d._-]+$/.test(part)) &&
+    (tag === '' || /^:[\w.-]{1,128}$/.test(tag)) &&
+    digests.length <= 1 &&
+    digests.every((digest) => /^[\w+.-]+:[\da-fA-F]+$/.test(digest))
+  );
+}
 
 /** Why no image of this name runs, and what to do. */
 export function notMapped(image: string): string {
