@@ -96,4 +96,12 @@ test('the commands that the demo prints work for nobody, also after a restart an
   await tryAll(network, last);
   await tryKubectl(network, last);
   await tryRoutes(network, last);
+  await using elsewhere = await temporaryDirectory();
+  await giveToNobody(elsewhere.path);
+  const again = new FairleadProcess(['up', '--demo', '--port-base', '0', '--data-dir', elsewhere.path], { within });
+  assert.equal(await again.ended(), 1);
+  assert.match(
+    again.err,
+    /cannot start Pod "shop-\d" of the demo at .*: port \d+ is in use, .*: stop the other demo or program, /,
+  );
 });

@@ -98,3 +98,12 @@ test('counts requests like client-go', async () => {
     assert.ok(text.includes(`rest_client_requests_total{${labels},host="192.0.2.1:6443"} 1`), labels);
   }
 });
+
+test('reports nothing about requests that end because it was closed', async () => {
+  const { state, logged, connection } = setUp();
+  connection.transport[Symbol.dispose]();
+  state.next = refused;
+  await assert.rejects(connection.transport.request(get));
+  assert.deepEqual(logged, []);
+  assert.deepEqual(connection.problems(), []);
+});

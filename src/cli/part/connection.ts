@@ -25,7 +25,7 @@ export function watchedConnection(transport: Transport, { server, log, metrics }
   let problem: string | undefined;
   let isClosed = false;
   const report = (next: string | undefined): void => {
-    if (next === problem) return;
+    if (next === problem || isClosed) return;
     if (next === undefined) log.warn({ server }, 'requests to the API server succeed again');
     else if (problem === undefined) log.warn({ server, reason: next }, 'requests to the API server fail, retrying');
     problem = next;

@@ -1,12 +1,13 @@
 // The program of a demo Pod: serves its name at the Pod's address.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer as createWebServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer } from 'node:net';
 
 import { answer, answerStream } from './answer.ts';
-import { ports } from './objects.ts';
+import { ports, servingFile } from './objects.ts';
 
 const [name = '', host = ''] = process.argv.slice(2);
 /** Longer requests are rejected. */
@@ -41,6 +42,7 @@ function serveDns(socket: Socket): void {
 }
 
 async function serve(): Promise<void> {
+  rmSync(servingFile, { force: true }); // one that a killed program left
   await once(createWebServer((_, response) => response.end(`${name}\n`)).listen(ports.http, host), 'listening');
   for (const port of [ports.sip, ports.kerberos]) {
     await listenTcp(port, (socket) => socket.end(`${name}\n`));
@@ -48,6 +50,7 @@ async function serve(): Promise<void> {
   }
   await listenTcp(ports.dns, serveDns);
   await listenUdp(ports.dns, (message) => answer(message, `${name}, over UDP`));
+  writeFileSync(servingFile, '');
 }
 
 serve().catch((error: NodeJS.ErrnoException & { readonly port?: number }) => {

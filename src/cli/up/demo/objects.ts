@@ -11,6 +11,9 @@ export const demoNamespace = 'demo';
 /** The ports of demo Pods: above 1023, which needs no privileges, and not 5353, which desktops use. */
 export const ports = { http: 8080, kerberos: 8088, dns: 5300, sip: 5060 } as const;
 
+/** The file that exists in the working directory of a demo Pod while its program serves. */
+export const servingFile = 'serving';
+
 const bothProtocols = (name: string, port: number, more: object = {}): readonly object[] =>
   ['TCP', 'UDP'].map((protocol) => ({ name: `${name}-${protocol.toLowerCase()}`, protocol, port, ...more }));
 
@@ -30,6 +33,8 @@ export const demoPods = (cluster: string, nodeName: string): readonly Manifest[]
             name: 'shop',
             image: 'process',
             command: [process.execPath, program, `$(POD_NAME) of ${cluster}`, '$(POD_IP)'],
+            // A program of another demo may answer at the same address.
+            startupProbe: { exec: { command: ['test', '-f', servingFile] }, periodSeconds: 1, failureThreshold: 30 },
             readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
             terminationMessagePolicy: 'FallbackToLogsOnError',
           },
