@@ -201,6 +201,26 @@ describe('a damaged store', () => {
     assert.equal((await store.range('')).entries.length, given.values.size - 1);
   });
 
+  it('reports a record whose key has become that of another one, and serves the other one if it is newer', async () => {
+    await using directory = await folder();
+    const given = await sample(directory.path);
+    for (const [other, isServed] of [
+      ['/a/31', true],
+      ['/a/29', false], // the damaged record may be a newer one of this key
+    ] as const) {
+      restore(given, given.bytes);
+      {
+        using database = new DatabaseSync(given.file);
+        database.prepare('UPDATE log SET key = ? WHERE key = ?').run(other, '/a/30');
+      }
+      await using store = await openSqliteStore({ path: given.file });
+      assert.equal(await store.get('/a/30'), undefined);
+      assert.equal((await store.get(other)) !== undefined, isServed, other);
+      const unknown = [...store.status().damaged.keys()].filter((key) => key !== other);
+      assert.match(unknown.join(), new RegExp(`^${other} \\(row \\d+\\)$`));
+    }
+  });
+
   it('does not read an older value of a key whose last record is damaged', async () => {
     await using directory = await folder();
     const given = await sample(directory.path);

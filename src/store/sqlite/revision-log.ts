@@ -41,6 +41,12 @@ const schema = `
 type CheckedColumns = [id: number, key: string, value: string | null, created: number, previous: number];
 type LogRow = [...CheckedColumns, checksum: number];
 
+/** The columns that link the rows of a key. */
+interface LinkedRow extends DamagedRow {
+  /** 0 or 1 */
+  readonly isDeletion: number;
+}
+
 /** The number of revisions per sweep transaction, so that commits wait for a few milliseconds at most. */
 const sweepRevisions = 250;
 /**
@@ -183,12 +189,13 @@ export class RevisionLog {
   *load(count: number): Generator<Rows> {
     const select = this.#database.prepare('SELECT id, key, value, created, previous, checksum FROM log ORDER BY id');
     select.setReturnArrays(true);
+    const damaged: DamagedRow[] = [];
     let part: Rows = [];
     for (const row of select.iterate()) {
       // STRICT tables guarantee the column types, and the integrity check has verified them.
       const [id, key, value, created, previous, checksum] = row as unknown as LogRow;
       if (checksumOf({ id, key, value, created, previous }) !== checksum) {
-        this.damaged.push({ id, key, previous });
+        damaged.push({ id, key, previous });
         continue;
       }
       part.push(id, key, value, created, previous);
@@ -196,7 +203,22 @@ export class RevisionLog {
       yield part;
       part = [];
     }
+    this.damaged.push(...this.#attributed(damaged));
     yield part;
+  }
+
+  /**
+   * Decides which keys damaged rows make unreadable. The key of a damaged row may be wrong and belong to another object. It
+   * is right if the rows of that key link to this one; otherwise the row is reported under a name of its own.
+   */
+  #attributed(damaged: readonly DamagedRow[]): readonly DamagedRow[] {
+    if (damaged.length === 0) return [];
+    const keys = JSON.stringify(damaged.map(({ key }) => key));
+    const select =
+      'SELECT id, key, value IS NULL AS isDeletion, previous FROM log WHERE key IN (SELECT value FROM json_each(?))';
+    const rows = this.#database.prepare(`${select} ORDER BY id`).all(keys) as unknown as readonly LinkedRow[];
+    const rowsOf = Map.groupBy(rows, ({ key }) => key);
+    return damaged.flatMap((row) => attribute(row, rowsOf.get(row.key) ?? [], this.#swept));
   }
 
   /** Appends rows atomically; they are durable when it returns. */
@@ -211,10 +233,14 @@ export class RevisionLog {
     });
   }
 
-  /** Removes the damaged record of a written key, and the rows that it may have replaced. */
+  /**
+   * Removes the damaged record of a written key, and the rows that it may have replaced. A row that also makes another key
+   * unreadable remains until that key is written.
+   */
   #repair(before: number, key: string): void {
-    const ids = this.damaged.filter((row) => row.key === key).map(({ id }) => id);
-    if (ids.length === 0) return;
+    const repaired = this.damaged.filter((row) => row.key === key).map(({ id }) => id);
+    if (repaired.length === 0) return;
+    const ids = repaired.filter((id) => this.damaged.every((row) => row.id !== id || row.key === key));
     this.#database
       .prepare('DELETE FROM log WHERE (key = ? AND id < ?) OR id IN (SELECT value FROM json_each(?))')
       .run(key, before, JSON.stringify(ids));
@@ -305,3 +331,19 @@ export class RevisionLog {
     return value;
   }
 }
+
+/** The names under which a damaged row is reported, given all rows with its key. */
+function attribute(row: DamagedRow, rows: readonly LinkedRow[], swept: number): readonly DamagedRow[] {
+  const at = rows.findIndex(({ id }) => id === row.id);
+  const [before, self, after] = [rows[at - 1], rows[at], rows[at + 1]];
+  if (before === undefined && after === undefined) return [row];
+  const isSwept = before === undefined && revisionOf(row.id) <= swept;
+  const followsBefore = isSwept || row.previous === replacedBy(before);
+  if (followsBefore && (after === undefined || after.previous === replacedBy(self))) return [row];
+  const unknown = { ...row, key: `${row.key} (row ${row.id})` };
+  return after === undefined ? [row, unknown] : [unknown];
+}
+
+/** What a row after this one has as `previous`. */
+const replacedBy = (row: LinkedRow | undefined): number =>
+  row === undefined || row.isDeletion === 1 ? 0 : revisionOf(row.id);
