@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { HostileRequest, Outcome, ServerTarget } from './client.ts';
 import { HostileServer } from './client.ts';
+import { definition } from './work/custom-kinds.ts';
 
 /** A namespace of a server with two users: one attacks, the other measures. It is deleted with its owner. */
 export interface Stage extends AsyncDisposable {
@@ -25,6 +26,7 @@ export async function openStage(target: ServerTarget): Promise<Stage> {
   const make = (path: string, body: object): Promise<Outcome> => ask(admin, { method: 'POST', path, body: json(body) });
 
   await make('/api/v1/namespaces', { metadata: { name: namespace } });
+  await make(definitions, definition);
   await make(`${rbac}/roles`, {
     metadata: { name: 'hostile' },
     rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
@@ -56,11 +58,14 @@ export async function openStage(target: ServerTarget): Promise<Stage> {
     bystander: as(tokens[1]),
     clear: () => clear(admin, namespace),
     async [Symbol.asyncDispose]() {
+      await admin.send({ method: 'DELETE', path: `${definitions}/${definition.metadata.name}` });
       await admin.send({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}` });
       admin[Symbol.dispose]();
     },
   };
 }
+
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Collections that cases write to. Names of their objects begin with `hostile`. */
 export const collections = {
@@ -69,6 +74,7 @@ export const collections = {
   pods: (namespace: string) => `/api/v1/namespaces/${namespace}/pods`,
   serviceaccounts: (namespace: string) => `/api/v1/namespaces/${namespace}/serviceaccounts`,
   endpointslices: (namespace: string) => `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+  longs: (namespace: string) => `/apis/hostile.example.org/v1/namespaces/${namespace}/longs`,
   ingresses: (namespace: string) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
 } as const;
 

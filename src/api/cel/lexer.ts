@@ -52,25 +52,39 @@ export function tokensOf(text: string): readonly Token[] {
   return tokens;
 }
 
-const prefixedString = /[rRbB]{0,2}["']/y;
 const name = /[_a-zA-Z][_a-zA-Z0-9]*/y;
 const number = /0x[0-9a-fA-F]+u?|0X[0-9a-fA-F]+u?|(?:\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?[uU]?/y;
 
+// The first character selects the expression, so that each token is read once.
 function readToken(text: string, at: number): readonly [Token, number] {
-  prefixedString.lastIndex = at;
-  const prefix = prefixedString.exec(text)?.[0];
+  const prefix = stringPrefix(text, at);
   if (prefix !== undefined) return readString(text, at, prefix);
-  number.lastIndex = at;
-  const digits = number.exec(text)?.[0];
-  if (digits !== undefined) return [{ is: 'literal', value: numberOf(digits, at), at }, at + digits.length];
-  name.lastIndex = at;
-  const word = name.exec(text)?.[0];
-  if (word !== undefined) return [wordToken(word, at), at + word.length];
+  if (isDigit(text[at]) || (text[at] === '.' && isDigit(text[at + 1]))) {
+    number.lastIndex = at;
+    const [digits = ''] = number.exec(text) ?? [];
+    return [{ is: 'literal', value: numberOf(digits, at), at }, at + digits.length];
+  }
+  if (isLetter(text[at])) {
+    name.lastIndex = at;
+    const [word = ''] = name.exec(text) ?? [];
+    return [wordToken(word, at), at + word.length];
+  }
   const symbol = symbols.find((each) => text.startsWith(each, at));
   if (symbol === undefined) {
     throw new CelSyntaxError(`Syntax error: token recognition error at: '${text[at] ?? ''}'`, at);
   }
   return [{ is: 'symbol', text: symbol, at }, at + symbol.length];
+}
+
+const isDigit = (character = ''): boolean => character >= '0' && character <= '9';
+const isLetter = (character = ''): boolean =>
+  (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_';
+
+/** The start of a string with its quote, such as `r"`; undefined if there is none. */
+function stringPrefix(text: string, start: number): string | undefined {
+  let at = start;
+  while (at < start + 2 && ['r', 'R', 'b', 'B'].includes(text[at] ?? '')) at++;
+  return text[at] === '"' || text[at] === "'" ? text.slice(start, at + 1) : undefined;
 }
 
 function wordToken(word: string, at: number): Token {

@@ -74,8 +74,18 @@ const withMeta = new WeakMap<JsonSchema, JsonSchema>();
 const completed = (schema: JsonSchema): JsonSchema =>
   schema['x-kubernetes-embedded-resource'] === true ? withTypeAndNames(schema) : schema;
 
+/** Keeps what is computed of a schema, since each part with rules needs it of all parts below. */
+function memoized<Result>(compute: (schema: JsonSchema) => Result): (schema: JsonSchema) => Result {
+  const known = new WeakMap<JsonSchema, { readonly result: Result }>();
+  return (schema) => {
+    const found = known.get(schema) ?? { result: compute(schema) };
+    known.set(schema, found);
+    return found.result;
+  };
+}
+
 /** The smallest size of a value in JSON, which bounds how many of them a request can contain. */
-export function minBytes(given: JsonSchema): number {
+export const minBytes = memoized((given: JsonSchema): number => {
   const schema = completed(given);
   if (schema['x-kubernetes-int-or-string'] === true) return 1;
   switch (schema.type ?? '') {
@@ -95,13 +105,13 @@ export function minBytes(given: JsonSchema): number {
     default:
       return 1;
   }
-}
+});
 
 /** How many values of `bytes` fit into the largest request. */
 const fitting = (bytes: number): number => Math.floor((maxRequestBytes - 2) / (bytes + 1));
 
 /** The type of values of a schema; undefined if rules cannot read them. */
-export function celTypeOf(given: JsonSchema): CelType | undefined {
+export const celTypeOf = memoized((given: JsonSchema): CelType | undefined => {
   const schema = completed(given);
   if (schema['x-kubernetes-int-or-string'] === true) return { ...dyn, max: maxLengthOf(schema) };
   switch (schema.type ?? '') {
@@ -123,7 +133,7 @@ export function celTypeOf(given: JsonSchema): CelType | undefined {
     default:
       return undefined;
   }
-}
+});
 
 /** As in Kubernetes, estimates count no characters of keys. They count when a rule runs. */
 const mapKey: CelType = { name: 'string', max: 0 };

@@ -93,11 +93,18 @@ export const jsonSchema: OpaqueSchema<JsonSchema> = {
 };
 
 interface Place {
-  readonly path: readonly (string | number)[];
+  /** The path of the part that is being read. */
+  readonly path: (string | number)[];
   readonly dropped: (path: readonly (string | number)[]) => void;
 }
 
-const below = (place: Place, step: string | number): Place => ({ ...place, path: [...place.path, step] });
+/** Reads the part at a step below. */
+function below(place: Place, step: string | number, read: () => unknown): unknown {
+  place.path.push(step);
+  const result = read();
+  place.path.pop();
+  return result;
+}
 
 function readMessage(message: 'schema' | 'rule' | 'docs', value: unknown, place: Place): JsonObject {
   if (!isJsonObject(value)) throw wrongType(value, 'v1.JSONSchemaProps');
@@ -106,7 +113,7 @@ function readMessage(message: 'schema' | 'rule' | 'docs', value: unknown, place:
   for (const [name, { type, isPointer }] of fields) {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined || given === null) continue;
-    const read = readField(type, given, below(place, name));
+    const read = below(place, name, () => readField(type, given, place));
     if (isPointer || !isZero(read)) result[name] = read;
   }
   for (const name of Object.keys(value)) if (!fields.has(name)) place.dropped([...place.path, name]);
@@ -143,20 +150,20 @@ function readField(type: FieldType, value: unknown, place: Place): unknown {
     case 'schema':
       return readMessage('schema', value, place);
     case 'schemas':
-      return items(value, (item, index) => readMessage('schema', item, below(place, index)));
+      return items(value, (item, index) => below(place, index, () => readMessage('schema', item, place)));
     case 'rules':
-      return items(value, (item, index) => readMessage('rule', item, below(place, index)));
+      return items(value, (item, index) => below(place, index, () => readMessage('rule', item, place)));
     case 'docs':
       return readMessage('docs', value, place);
     case 'schemaMap':
-      return entries(value, (item, name) => readMessage('schema', item, below(place, name)));
+      return entries(value, (item, name) => below(place, name, () => readMessage('schema', item, place)));
     case 'schemaOrBoolean':
       return typeof value === 'boolean' ? value : readMessage('schema', value, place);
     case 'schemaOrSchemas':
       return readField(Array.isArray(value) ? 'schemas' : 'schema', value, place);
     case 'dependencies':
       return entries(value, (item, name) =>
-        readField(Array.isArray(item) ? 'strings' : 'schema', item, below(place, name)),
+        below(place, name, () => readField(Array.isArray(item) ? 'strings' : 'schema', item, place)),
       );
   }
 }

@@ -171,28 +171,31 @@ function listKeyErrors(schema: JsonSchema, path: string): FieldError[] {
     } else if (items.type !== 'object') {
       const detail = "must be object if parent array's x-kubernetes-list-type is map";
       errors.push(invalidValue(`${path}.items.type`, items.type ?? '', detail));
-    } else errors.push(...keys.flatMap((key, index) => keyErrors(key, items, { path, keys, index })));
+    } else errors.push(...keyErrors(keys, items, path));
   }
   return [...errors, ...ambiguousItemErrors(schema, path)];
 }
 
-function keyErrors(
-  key: string,
-  items: JsonSchema,
-  { path, keys, index }: { readonly path: string; readonly keys: readonly string[]; readonly index: number },
-): FieldError[] {
-  const property = propertyOf(items, key);
+function keyErrors(keys: readonly string[], items: JsonSchema, path: string): FieldError[] {
+  const at = `${path}.x-kubernetes-list-map-keys`;
+  // Each of these prints all keys.
+  const invalidKeys = (why: string): (() => FieldError) => {
+    let made: FieldError | undefined;
+    return () => (made ??= invalidValue(at, keys, why));
+  };
+  const unknown = invalidKeys('entries must all be names of item properties');
+  const repeated = invalidKeys('must not contain duplicate entries');
   const errors: FieldError[] = [];
-  if (property === undefined) {
-    errors.push(
-      invalidValue(`${path}.x-kubernetes-list-map-keys`, keys, 'entries must all be names of item properties'),
-    );
-  } else if (property.type === 'array' || property.type === 'object') {
-    const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-    errors.push(invalidValue(`${path}.items.properties[${key}].type`, items.type, detail));
-  }
-  if (keys.indexOf(key) < index) {
-    errors.push(invalidValue(`${path}.x-kubernetes-list-map-keys`, keys, 'must not contain duplicate entries'));
+  const seen = new Set<string>();
+  for (const key of keys) {
+    const property = propertyOf(items, key);
+    if (property === undefined) errors.push(unknown());
+    else if (property.type === 'array' || property.type === 'object') {
+      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+      errors.push(invalidValue(`${path}.items.properties[${key}].type`, items.type, detail));
+    }
+    if (seen.has(key)) errors.push(repeated());
+    seen.add(key);
   }
   return errors;
 }
@@ -208,12 +211,13 @@ function ambiguousItemErrors(schema: JsonSchema, path: string): FieldError[] {
       forbiddenField(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`),
     );
   }
+  const needed = new Set(items.required);
   for (const key of listType === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : []) {
     const property = propertyOf(items, key);
     const at = `${path}.items.properties[${key}]`;
     const isKey = 'this property is in x-kubernetes-list-map-keys, so it';
     if (property === undefined) continue;
-    if (items.required?.includes(key) !== true && property.default === undefined) {
+    if (!needed.has(key) && property.default === undefined) {
       errors.push(required(`${at}.default`, `${isKey} must have a default or be a required property`));
     }
     if (property.nullable === true) errors.push(forbiddenField(`${at}.nullable`, `${isKey} cannot be nullable`));

@@ -10,6 +10,8 @@ import { itemsOf, propertyOf, valuesOf } from './json-schema.ts';
 type Steps = readonly (string | number)[];
 
 interface Pruning {
+  /** The path of the part that is being pruned. */
+  readonly path: (string | number)[];
   readonly dropped: (path: Steps) => void;
 }
 
@@ -21,60 +23,69 @@ const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata
  * and no default replaces. Values are shared where nothing is removed.
  */
 export const prune = (value: unknown, schema: JsonSchema | undefined, dropped: Pruning['dropped']): unknown =>
-  pruned(value, schema, [], { dropped });
+  pruned(value, schema, { path: [], dropped });
 
 /** Whether the schema keeps fields that it does not declare. */
 const isOpen = (schema: JsonSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
 
-function pruned(value: unknown, schema: JsonSchema | undefined, path: Steps, pruning: Pruning): unknown {
-  if (Array.isArray(value)) return prunedList(value, schema, path, pruning);
-  return isJsonObject(value) ? prunedObject(value, schema, path, pruning) : value;
+function pruned(value: unknown, schema: JsonSchema | undefined, pruning: Pruning): unknown {
+  if (Array.isArray(value)) return prunedList(value, schema, pruning);
+  return isJsonObject(value) ? prunedObject(value, schema, pruning) : value;
 }
 
-function prunedList(list: readonly unknown[], schema: JsonSchema | undefined, path: Steps, pruning: Pruning): unknown {
+function prunedList(list: readonly unknown[], schema: JsonSchema | undefined, pruning: Pruning): unknown {
   const item = schema === undefined ? undefined : itemsOf(schema);
   if (schema !== undefined && isOpen(schema) && item === undefined) return list;
-  let isChanged = false;
-  const next = list.map((given, index) => {
-    const kept = pruned(given, item, [...path, index], pruning);
-    isChanged ||= kept !== given;
-    return kept;
-  });
-  return isChanged ? next : list;
+  let next: unknown[] | undefined;
+  for (let index = 0; index < list.length; index++) {
+    const given = list[index];
+    if (typeof given !== 'object' || given === null) continue;
+    pruning.path.push(index);
+    const kept = pruned(given, item, pruning);
+    pruning.path.pop();
+    if (kept === given) continue;
+    next ??= [...list];
+    next[index] = kept;
+  }
+  return next ?? list;
 }
 
-function prunedObject(object: JsonObject, schema: JsonSchema | undefined, path: Steps, pruning: Pruning): JsonObject {
-  const next: JsonObject = {};
-  let isChanged = false;
+function prunedObject(object: JsonObject, schema: JsonSchema | undefined, pruning: Pruning): JsonObject {
+  const changes = new Map<string, unknown>();
   for (const name of Object.keys(object)) {
     const given = object[name];
-    const kept = prunedField(name, given, schema, [...path, name], pruning);
-    if (kept !== undefined) setField(next, name, kept);
-    isChanged ||= kept !== given;
+    pruning.path.push(name);
+    const kept = prunedField(name, given, schema, pruning);
+    pruning.path.pop();
+    if (kept !== given) changes.set(name, kept);
   }
-  return isChanged ? next : object;
+  return changes.size === 0 ? object : withChanges(object, changes);
+}
+
+/** The object with other values of some fields; undefined removes the field. */
+function withChanges(object: JsonObject, changes: ReadonlyMap<string, unknown>): JsonObject {
+  const next: JsonObject = {};
+  for (const name of Object.keys(object)) {
+    const value = changes.has(name) ? changes.get(name) : object[name];
+    if (value !== undefined) setField(next, name, value);
+  }
+  return next;
 }
 
 /** The field without what is undeclared in it; undefined if it is undeclared itself. */
-function prunedField(
-  name: string,
-  value: unknown,
-  schema: JsonSchema | undefined,
-  path: Steps,
-  pruning: Pruning,
-): unknown {
+function prunedField(name: string, value: unknown, schema: JsonSchema | undefined, pruning: Pruning): unknown {
   const isEmbedded = schema?.['x-kubernetes-embedded-resource'] === true;
-  if (isEmbedded && metaFields.has(name)) return name === 'metadata' ? readMetadata(value, path, pruning) : value;
+  if (isEmbedded && metaFields.has(name)) return name === 'metadata' ? readMetadata(value, pruning) : value;
   const declared = schema === undefined ? undefined : (propertyOf(schema, name) ?? valuesOf(schema));
   const isKept =
     declared !== undefined || schema?.additionalProperties === true || (schema !== undefined && isOpen(schema));
   if (!isKept) {
-    pruning.dropped(path);
+    pruning.dropped([...pruning.path]);
     return undefined;
   }
   if (value === null) return isDroppedNull(declared) ? undefined : null;
-  if (declared !== undefined) return pruned(value, declared, path, pruning);
-  return schema !== undefined && isOpen(schema) ? value : pruned(value, undefined, path, pruning);
+  if (declared !== undefined) return pruned(value, declared, pruning);
+  return schema !== undefined && isOpen(schema) ? value : pruned(value, undefined, pruning);
 }
 
 /** A null that the schema does not allow; where there is a default, defaulting replaces it. */
@@ -82,7 +93,7 @@ const isDroppedNull = (schema: JsonSchema | undefined): boolean =>
   schema !== undefined && schema.nullable !== true && schema.default === undefined;
 
 /** The metadata of an embedded resource; malformed metadata stays as it is and fails validation. */
-function readMetadata(value: unknown, path: Steps, { dropped }: Pruning): unknown {
+function readMetadata(value: unknown, { path, dropped }: Pruning): unknown {
   if (!isJsonObject(value)) return value;
   for (const name of Object.keys(value)) if (!Object.hasOwn(objectMeta.fields, name)) dropped([...path, name]);
   try {

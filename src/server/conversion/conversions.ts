@@ -151,7 +151,12 @@ export class Conversions implements Disposable {
     const version = reviewVersion(conversionReviewVersions ?? []);
     if (clientConfig === undefined || version === undefined) throw new Error('no supported conversion review versions');
     const review = { version, uid: uid(), to };
-    const body = await this.#caller.call({ clientConfig, body: reviewOf(texts, review), timeoutSeconds });
+    const body = await this.#caller.call({
+      key: definition,
+      clientConfig,
+      body: reviewOf(texts, review),
+      timeoutSeconds,
+    });
     // Fields that the version lacks are dropped.
     return convertedObjects(body, review, objects).map((object) => decode<ApiObject>(to.schema, object).object);
   }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 import { codeOf, messageOf } from '../../api/error-message.ts';
 import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
@@ -7,8 +8,11 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import { goErrorText } from '../../api/go-error-text.ts';
 import type { Address } from './address.ts';
 import { addressOf } from './address.ts';
+import { ConnectionSlots } from './connection-slots.ts';
 
 export interface Call {
+  /** The owner of the webhook: one whose calls do not end leaves connections to others. */
+  readonly key: string;
   readonly clientConfig: WebhookClientConfig;
   readonly body: string;
   readonly timeoutSeconds: number;
@@ -16,13 +20,18 @@ export interface Call {
 
 /** Longer responses are rejected: more than a review needs. */
 const maxResponseBytes = 3 * 1024 * 1024;
-/** Idle connections are closed after this time. */
+/** Idle connections are closed after this time, or when there are more. */
 const idleMs = 60_000;
+const maxSockets = 512;
+/** Calls at once: of one key, and of all. */
+const limits = { perKey: 64, total: 256 };
 
 /** Calls webhooks over keep-alive connections. */
 export class Caller implements Disposable {
-  // Calls wait for a free connection, and the wait counts towards their timeout.
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxTotalSockets: 256, timeout: idleMs });
+  readonly #agent = new Agent({ keepAlive: true, timeout: idleMs });
+  // Calls wait for a connection, and the wait counts towards their timeout.
+  readonly #slots = new ConnectionSlots(limits);
+  readonly #sockets = new Set<Socket>();
   readonly #watchCache: WatchCache;
 
   /** `watchCache` has the Services that webhooks can be behind. */
@@ -31,18 +40,17 @@ export class Caller implements Disposable {
   }
 
   /** Returns the response as JSON. Throws with the messages of Kubernetes where it has one. */
-  async call({ clientConfig, body, timeoutSeconds }: Call): Promise<unknown> {
+  async call({ key, clientConfig, body, timeoutSeconds }: Call): Promise<unknown> {
     const address = addressOf(clientConfig, this.#watchCache);
     const hasPath = /^https:\/\/[^/]+\//.test(address.url);
     const url = `${address.url}${hasPath ? '' : '/'}?timeout=${timeoutSeconds}s`;
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
-    const response = await this.#post(new URL(url), { address, ca: authoritiesOf(clientConfig), body }, signal).catch(
-      (error: unknown) => {
-        throw new Error(`Post "${url}": ${signal.aborted ? 'context deadline exceeded' : goErrorText(error)}`, {
-          cause: error,
-        });
-      },
-    );
+    const message = { address, ca: authoritiesOf(clientConfig), body };
+    const post = (): Promise<Response> => this.#post(new URL(url), message, signal);
+    const response = await this.#slots.run(key, signal, post).catch((error: unknown) => {
+      const why = signal.aborted ? 'context deadline exceeded' : goErrorText(error);
+      throw new Error(`Post "${url}": ${why}`, { cause: error });
+    });
     if (response.status < 200 || response.status > 299) throw new Error(statusText(response));
     try {
       return JSON.parse(response.text) as unknown;
@@ -55,9 +63,14 @@ export class Caller implements Disposable {
     this.#agent.destroy();
   }
 
+  #closeIdle(): void {
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
+  }
+
   async #post(url: URL, message: Message, signal: AbortSignal, isRetry = false): Promise<Response> {
     const { address, ca, body } = message;
     const place = address.resolve();
+    if (this.#sockets.size >= maxSockets) this.#closeIdle();
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const sent = request(
       url,
@@ -79,6 +92,11 @@ export class Caller implements Disposable {
       (response) => void readResponse(response).then(resolve, reject), // neither rejects
     );
     sent.on('error', reject);
+    sent.on('socket', (socket) => {
+      if (this.#sockets.has(socket)) return;
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     sent.end(body);
     return promise.catch(async (error: unknown) => {
       // The server may have closed an idle connection just before its reuse: it has not read the request.

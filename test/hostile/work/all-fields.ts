@@ -1,5 +1,6 @@
 import { kinds } from '../../../src/api/kinds/registry.ts';
 import { WorkCounter } from './counter.ts';
+import { customFields } from './custom-kinds.ts';
 import { isWritten, longFields } from './fields.ts';
 import { growthProblems } from './growth.ts';
 
@@ -7,8 +8,8 @@ import { growthProblems } from './growth.ts';
 export async function checkFields(text: string, print: (line: string) => void): Promise<string[]> {
   const counter = new WorkCounter();
   const problems: string[] = [];
-  for (const kind of kinds.filter(isWritten)) {
-    const fields = longFields(kind).filter(({ path }) => `${kind.kind}.${path.join('.')}`.includes(text));
+  for (const all of [...kinds.filter(isWritten).map(longFields), customFields()]) {
+    const fields = all.filter(({ kind, path }) => `${kind.kind}.${path.join('.')}`.includes(text));
     const started = performance.now();
     for (const field of fields) {
       for (const problem of await growthProblems(field, counter)) {
@@ -17,7 +18,8 @@ export async function checkFields(text: string, print: (line: string) => void): 
       }
     }
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
-    if (fields.length > 0) print(`${kind.kind} ${kind.version}: ${fields.length} fields in ${seconds} s`);
+    const [first] = fields;
+    if (first !== undefined) print(`${first.kind.kind} ${first.kind.version}: ${fields.length} fields in ${seconds} s`);
   }
   return problems;
 }

@@ -2,6 +2,7 @@
 
 import type { Kind } from '../../../src/api/kind.ts';
 import type { FieldMap, Schema, StructSchema } from '../../../src/api/schema/schema.ts';
+import { json } from '../../../src/api/schema/schema.ts';
 
 /** A step into an object: a field, a key of a map, or 0 for the first item of a list. */
 type Step = string | 0;
@@ -9,6 +10,8 @@ type Step = string | 0;
 /** A field that can hold any number of items, keys or characters. */
 export interface LongField {
   readonly kind: Kind;
+  /** The definition of a custom kind, which must exist before its objects. */
+  readonly definition?: object;
   readonly path: readonly Step[];
   readonly schema: Schema;
   /** The items that lists on the path need: path and value. */
@@ -30,6 +33,8 @@ type Found = Pick<LongField, 'path' | 'schema' | 'items'>;
 
 function* fieldsBelow(schema: Schema, path: readonly Step[], items: Found['items']): Generator<Found> {
   if (path.length > deepest) return; // a struct may contain itself
+  if (schema.type === 'struct' && schema.open && Object.keys(schema.fields).length === 0)
+    yield { path, schema: json, items };
   switch (schema.type) {
     case 'struct':
       for (const [name, field] of Object.entries(schema.fields))
@@ -60,7 +65,9 @@ function* fieldsBelow(schema: Schema, path: readonly Step[], items: Found['items
     case 'microTime':
       yield { path, schema, items };
       return;
-    case 'opaque':
+    case 'opaque': // a part of a custom resource
+      if (schema.merged.type !== 'json' || path.length > 1) yield* fieldsBelow(schema.merged, path, items);
+      return;
     case 'boolean':
     case 'int32':
     case 'int64':

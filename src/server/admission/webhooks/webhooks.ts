@@ -223,7 +223,7 @@ export class Webhooks implements Disposable {
     let verdict: Verdict;
     try {
       verdict = await this.#loops.run(`${configuration}/${name}`, attributes, () =>
-        this.#call(webhook, kind, attributes, type),
+        this.#call({ configuration, webhook, kind }, attributes, type),
       );
     } catch (error) {
       const isOpen = failurePolicy === 'Ignore';
@@ -243,7 +243,11 @@ export class Webhooks implements Disposable {
     return error === undefined ? { verdict } : { verdict, error };
   }
 
-  async #call(webhook: AnyWebhook, kind: Kind, attributes: AdmissionAttributes, type: WebhookType): Promise<Verdict> {
+  async #call(
+    { configuration, webhook, kind }: Pick<MatchedWebhook, 'configuration' | 'webhook' | 'kind'>,
+    attributes: AdmissionAttributes,
+    type: WebhookType,
+  ): Promise<Verdict> {
     const { clientConfig, admissionReviewVersions, timeoutSeconds = 10 } = webhook;
     const uid = this.#options.uid();
     const version = (admissionReviewVersions ?? [])
@@ -253,8 +257,9 @@ export class Webhooks implements Disposable {
       const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)';
       throw new Error(`could not create admission objects: ${why}`);
     }
+    const body = JSON.stringify(reviewOf(attributes, { kind, version, uid }));
     const answer = await this.#caller
-      .call({ clientConfig, body: JSON.stringify(reviewOf(attributes, { kind, version, uid })), timeoutSeconds })
+      .call({ key: `${configuration}/${webhook.name}`, clientConfig, body, timeoutSeconds })
       .catch((error: unknown) => rethrow('failed to call webhook', error));
     try {
       return readVerdict(answer, { uid, version, mutates: type === 'admit' });
