@@ -94,6 +94,9 @@ export function canonicalText(text: string, { family, value, hasLeadingZeros, is
 /** The family of an address; undefined if the text is not an address. */
 export const familyOf = (text: string): IpFamily | undefined => parseAddress(text)?.family;
 
+/** Whether only this machine can reach an address in canonical text. */
+export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
+
 /** `host:port` as URLs and messages write it: an IPv6 address is put in brackets. */
 export const joinHostPort = (host: string, port: number | string): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,7 +1,7 @@
 // The kernel does not translate packets to loopback addresses: routes there need listeners in every mode.
 import type { IpFamily } from '../api/addresses.ts';
+import { isLoopback } from '../api/addresses.ts';
 import type { Backend, RouteChange, RouteProblem, RoutingState } from './backend.ts';
-import { isLoopback } from './routes/decide.ts';
 import type { Route } from './routes/route.ts';
 
 /** Observes listeners at loopback, for metrics. */

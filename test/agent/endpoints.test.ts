@@ -11,6 +11,9 @@ import { run } from '../harness/command.ts';
 import { FairleadProcess, root } from '../harness/process.ts';
 import { Stand } from './stand.ts';
 
+const portPatch = (port: number): string =>
+  JSON.stringify([{ op: 'replace', path: '/spec/ports/0/targetPort', value: port }]);
+
 describe('endpoints', () => {
   let stand: Stand;
   before(async () => {
@@ -58,6 +61,22 @@ describe('endpoints', () => {
     assert.equal(await stand.must('get', 'pods', '-o', 'name'), '', 'its Pods are removed');
   });
 
+  test('run prints the output of a command that fails, and names the cause if its port is in use', async () => {
+    const other = createServer().listen(9999, '127.0.0.1').unref();
+    await once(other, 'listening');
+    const flags = ['run', '--kubeconfig', stand.kubeconfig, '--context', 'east', '--service', 'no', '--port', '9999'];
+    const script = `require('net').createServer().listen(9999, '0.0.0.0')`;
+    await using failing = new FairleadProcess([...flags, '--', process.execPath, '-e', script]);
+    assert.equal(await failing.ended(), 1);
+    assert.match(failing.out, /EADDRINUSE/);
+    assert.match(
+      failing.err,
+      /port 9999 is in use at an address of this machine, .*: let the command listen at \$POD_IP/,
+    );
+    other.close();
+    assert.match(await stand.kubectl('get', 'service', 'no').then(({ err }) => err), /not found/);
+  });
+
   test('register puts a process that runs already behind a Service, while its check succeeds', async () => {
     const server = createServer((socket) => socket.destroy());
     server.listen(5432, '127.192.200.1').unref();
@@ -72,6 +91,13 @@ describe('endpoints', () => {
     ]);
     assert.equal(code, 0, err);
     await until('the endpoint is ready', async () => (await readyOf('db')) === '127.192.200.1');
+    await stand.must('patch', 'service', 'db', '--type=json', '-p', portPatch(5433));
+    await until('the other port is reported', async () => {
+      const pods = await stand.must('get', 'pods', '-o', 'jsonpath={.items[*].status.conditions[*].message}');
+      return pods.includes('the process has port 5432, and Service "default/db" connects to 5433');
+    });
+    await stand.must('patch', 'service', 'db', '--type=json', '-p', portPatch(5432));
+    await until('the endpoint is ready again', async () => (await readyOf('db')) === '127.192.200.1');
     server.close();
     await until('the endpoint is not ready', async () => (await readyOf('db')) === '');
     const [file = ''] = await readdir(join(stand.state, 'registrations'));

@@ -1,6 +1,7 @@
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
+import { until } from '../../src/server/testing/until.ts';
 import { findKubectls } from './kubectl.ts';
 import { giveToNobody, NobodysNetwork } from './nobody.ts';
 import { FairleadProcess, root } from './process.ts';
@@ -9,7 +10,7 @@ import { parseWords } from './transcript.ts';
 
 /** The commands that run until they are stopped; their actions end by themselves. */
 const longRunning =
-  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper|publisher|dashboard)(?! (?:query|import-corefile|routes|cleanup|orphans|plan)\b)(?!.*--help)/;
+  /^npm start\b|^npx fairlead (?:up|server|controllers|dns|proxy|loadbalancer|multicluster|reaper|publisher|dashboard|run)(?! (?:query|import-corefile|routes|cleanup|orphans|plan)\b)(?!.*--help)/;
 
 /**
  * A checkout of the repository in which the commands of one page are run, in a network namespace, by a user without
@@ -74,6 +75,10 @@ export class Checkout implements AsyncDisposable {
     const within = this.#network.within;
     const running = new FairleadProcess(args, { within, cwd: this.#folder, env: this.#env });
     this.#processes.set(key, running);
+    if (command === 'run') {
+      await until('the endpoint is ready', async () => running.err.includes('ready: '));
+      return this.#shown(running.err); // its output is that of its command
+    }
     await running.prints(isDemo ? /old-shop\.demo.*\n$/ : /\bready in /);
     return this.#shown(running.out);
   }

@@ -40,16 +40,25 @@ export function mirrorPod(
   } as unknown as Pod;
 }
 
-/** The status of that Pod. */
+/** Why the Service would not reach the process. */
+export function portProblem({ port }: RegisteredProcess, { metadata, spec }: Service): string | undefined {
+  const ports = spec.ports?.map((each) => each.targetPort ?? each.port) ?? [];
+  if (ports.some((each) => each === port || typeof each === 'string')) return undefined;
+  const { namespace, name } = metadata;
+  return `the process has port ${port}, and Service "${namespace}/${name}" connects to ${ports.join(', ')}: set its targetPort to ${port}, or to a name`;
+}
+
+/** The status of that Pod; `problem`: why it is not ready. */
 export function mirrorStatus(
   pod: Pod,
   { address }: RegisteredProcess,
-  { isReady, now }: { readonly isReady: boolean; readonly now: number },
+  { problem, now }: { readonly problem: string | undefined; readonly now: number },
 ): Pod['status'] {
   const old = pod.status.conditions?.find(({ type }) => type === 'Ready');
+  const isReady = problem === undefined;
   const status = isReady ? 'True' : 'False';
   const lastTransitionTime = old?.status === status ? old.lastTransitionTime : timestamp(now);
-  const why = isReady ? {} : { reason: 'ContainersNotReady', message: 'the check of the registered process fails' };
+  const why = isReady ? {} : { reason: 'ContainersNotReady', message: problem };
   const startedAt = pod.status.startTime ?? timestamp(now);
   // A cast: the schema calls the time a string, and the API accepts null for none.
   const lastProbeTime = null as unknown as string;

@@ -16,7 +16,7 @@ import { sleep } from '../../client/clock.ts';
 import type { Lister } from '../../client/object-cache.ts';
 import { statusPatch } from '../pods/status-patch.ts';
 import { check } from '../probes/check.ts';
-import { mirrorAnnotation, mirrorPod, mirrorStatus } from './mirror-pod.ts';
+import { mirrorAnnotation, mirrorPod, mirrorStatus, portProblem } from './mirror-pod.ts';
 import type { RegisteredProcess } from './registration-file.ts';
 import { parseRegistration } from './registration-file.ts';
 
@@ -96,8 +96,10 @@ export class Registrations {
     }
     const pod = await this.#pod(file, known, service, signal);
     if (pod === undefined) return this.#report(file, `Service "${namespace}/${serviceName}" has no selector`);
-    this.#report(file, undefined);
-    const body = statusPatch(pod, mirrorStatus(pod, known.process, { isReady: known.isReady, now: clock.now() }));
+    const mismatch = portProblem(known.process, service);
+    this.#report(file, mismatch);
+    const problem = mismatch ?? (known.isReady ? undefined : 'the check of the registered process fails');
+    const body = statusPatch(pod, mirrorStatus(pod, known.process, { problem, now: clock.now() }));
     if (body === undefined) return;
     await client.patch(
       podKind,

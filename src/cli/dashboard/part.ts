@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { isLoopback } from '../../api/addresses.ts';
 import { fileErrorOf } from '../../api/error-message.ts';
-import { isLoopbackAddress } from '../../dashboard/listen-address.ts';
 import type { DashboardOptions, ListenOptions } from '../../dashboard/options.ts';
 import { FatalError, UsageError } from '../errors.ts';
 import { mergeFlags } from '../multicluster/part.ts';
@@ -13,7 +13,7 @@ import type { LoadPart, Part, StartContext } from '../part/part.ts';
 import type { Sources } from './sources.ts';
 import { sourcesAlone, sourcesInUp } from './sources.ts';
 
-const defaultListen = { host: '127.0.0.1', port: 8080 };
+const defaultListen = { host: '127.0.0.1', port: 7080 };
 
 const flags: readonly Flag[] = [
   {
@@ -21,7 +21,7 @@ const flags: readonly Flag[] = [
     value: 'ADDR:PORT',
     description:
       'address of the page; one that others can reach requires a certificate, and people sign in with tokens',
-    default: '127.0.0.1:8080, or the next free port',
+    default: '127.0.0.1:7080, or the next free port',
   },
   {
     name: 'host',
@@ -57,7 +57,7 @@ export const part: Part = {
   },
 };
 
-/** 8080 and the ports after it. */
+/** 7080 and the ports after it. */
 const nextFree = Array.from({ length: 20 }, (_, index) => defaultListen.port + index);
 
 function listenOf(settings: Settings, ports: readonly number[]): ListenOptions {
@@ -65,7 +65,7 @@ function listenOf(settings: Settings, ports: readonly number[]): ListenOptions {
   const [certFile, keyFile] = [textOf(settings, 'tls-cert-file'), textOf(settings, 'tls-private-key-file')];
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new UsageError('--tls-cert-file and --tls-private-key-file require each other');
-  if (given !== undefined && certFile === undefined && !isLoopbackAddress(given.host)) {
+  if (given !== undefined && certFile === undefined && !isLoopback(given.host)) {
     throw new UsageError(
       `--listen ${given.host} can be reached by others, who sign in with tokens: pass --tls-cert-file and --tls-private-key-file`,
     );

@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isLoopback } from '../../api/addresses.ts';
+import { codeOf } from '../../api/error-message.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import { podKind } from '../../api/kinds/core/pod/kind.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
@@ -44,6 +48,12 @@ export const command: Command = {
     { name: 'namespace', short: 'n', value: 'NAME', description: 'its namespace', default: 'default' },
     { name: 'port', value: 'PORT', description: 'the port that the command listens on' },
     {
+      name: 'service-port',
+      value: 'PORT',
+      description: 'the port of a new Service',
+      default: 'that of --port, or a free one if the command listens at all addresses of a machine with `fairlead up`',
+    },
+    {
       name: 'check',
       value: 'PATH',
       description: 'an HTTP path that is healthy if it answers with 200 to 399; without it, a TCP connection suffices',
@@ -69,7 +79,13 @@ export const command: Command = {
     streams.err(`using context ${access.context} of ${found.source}\n`);
     using client = new Client(retrying(overHttps(access, { userAgent: `fairlead-run/${version}` })));
     const isLocal = (await runningAt(found, access.server)) !== undefined;
+    const servicePort = readFlag<number | undefined>(settings, 'service-port', parsePort, undefined);
     const ip = readFlag(settings, 'address', parseAddress, isLocal ? ownLoopbackAddress(process.pid) : firstAddress());
+    if (!isLocal && isLoopback(ip)) {
+      throw new UsageError(
+        `${ip} is a loopback address, which the cluster cannot reach: pass --address with one of this machine (for \`fairlead up\`, wait until it is ready)`,
+      );
+    }
     const nodeName = `run-${hostname().toLowerCase()}-${process.pid}`;
     const directory = await mkdtemp(join(tmpdir(), 'fairlead-run-'));
     const agent = startAgent(
@@ -93,12 +109,21 @@ export const command: Command = {
     );
     try {
       await agent.ready;
-      const selector = await selectorOf(client, { namespace, name: service, port });
+      const existing = await client.find(serviceKind, { namespace, name: service });
+      const selector = existing === undefined ? { [label]: service } : selectorOf(existing);
       const name = `${service}-${process.pid}`;
       const path = textOf(settings, 'check');
       await client.create(podKind, podFor({ namespace, name, nodeName, selector, args, port, path }));
       try {
-        return await follow({ client, namespace, name, agent, streams, stop: stop.requested });
+        const followed = { client, namespace, name, service, ip, port, agent, streams, stop: stop.requested };
+        return await follow({
+          ...followed,
+          async whenReady() {
+            if (existing !== undefined) return existing;
+            const chosen = servicePort ?? (isLocal ? await proxiedPort(port) : port);
+            return client.create(serviceKind, serviceFor({ namespace, service, selector, port, servicePort: chosen }));
+          },
+        });
       } finally {
         await client.delete(podKind, { namespace, name }, { gracePeriodSeconds: graceSeconds });
         await gone(client, namespace, name);
@@ -119,28 +144,48 @@ function parseName(text: string): string {
   return error === undefined ? text : expected(`the name of a Service: ${error}`);
 }
 
-interface Target {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
+function selectorOf({ metadata, spec: { selector = {} } }: Service): Readonly<Record<string, string>> {
+  if (Object.keys(selector).length > 0) return selector;
+  throw new FatalError(
+    `Service "${metadata.namespace}/${metadata.name}" has no selector: its endpoints are written by somebody else`,
+  );
 }
 
-/** The selector of the Service, which is created if it does not exist. */
-async function selectorOf(
-  client: Client,
-  { namespace, name, port }: Target,
-): Promise<Readonly<Record<string, string>>> {
-  const found = await client.find(serviceKind, { namespace, name });
-  if (found !== undefined) {
-    const { selector = {} } = found.spec;
-    if (Object.keys(selector).length > 0) return selector;
-    throw new FatalError(`Service "${namespace}/${name}" has no selector: its endpoints are written by somebody else`);
-  }
-  const selector = { [label]: name };
+interface ServiceInput {
+  readonly namespace: string;
+  readonly service: string;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly port: number;
+  readonly servicePort: number;
+}
+
+function serviceFor({ namespace, service, selector, port, servicePort }: ServiceInput): Service {
+  const ports = [{ port: servicePort, targetPort: port }];
   // A cast: the server adds the defaults.
-  const service = { metadata: { namespace, name }, spec: { selector, ports: [{ port }] } } as unknown as Service;
-  await client.create(serviceKind, service);
-  return selector;
+  return { metadata: { namespace, name: service }, spec: { selector, ports } } as unknown as Service;
+}
+
+/** A port at which the proxy of `up` can listen beside the command, which may listen at all addresses. */
+async function proxiedPort(port: number): Promise<number> {
+  for (let next = port; next < Math.min(port + 100, 65_536); next++) {
+    if (!(await isInUse(next, unusedClusterIp))) return next;
+  }
+  return port;
+}
+
+/** The last address of the range of cluster IPs of the first cluster of `up`. */
+const unusedClusterIp = '127.64.255.254';
+
+async function isInUse(port: number, host: string): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen({ port, host, exclusive: true }), 'listening');
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'EADDRINUSE'; // ports below 1024 may need privileges
+  } finally {
+    server.close();
+  }
 }
 
 interface PodInput {
@@ -178,14 +223,21 @@ function podFor({ namespace, name, nodeName, selector, args, port, path }: PodIn
 interface Followed {
   readonly client: Client;
   readonly namespace: string;
+  /** The name of the Pod. */
   readonly name: string;
+  readonly service: string;
+  readonly ip: string;
+  readonly port: number;
+  /** Returns the Service, which is created when the Pod is ready for the first time. */
+  readonly whenReady: () => Promise<Service>;
   readonly agent: ReturnType<typeof startAgent>;
   readonly streams: { readonly out: (text: string) => void; readonly err: (text: string) => void };
   readonly stop: AbortSignal;
 }
 
 /** Prints the output of the process until it ends, or Ctrl-C. Returns its exit code, 0 after Ctrl-C. */
-async function follow({ client, namespace, name, agent, streams, stop }: Followed): Promise<number> {
+async function follow(followed: Followed): Promise<number> {
+  const { client, namespace, name, service, ip, port, agent, streams, stop, whenReady } = followed;
   const find = (): LocalContainer | undefined => agent.runtime()?.find(namespace, name)?.containers[0];
   let printing: Promise<void> | undefined;
   let wasReady = false;
@@ -193,12 +245,23 @@ async function follow({ client, namespace, name, agent, streams, stop }: Followe
     if (find()?.status?.containerID !== undefined) printing ??= print(find, streams.out, stop);
     const { status } = await client.get(podKind, { namespace, name });
     const isReady = status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
-    if (isReady && !wasReady) streams.err(`ready: ${status.podIP} is an endpoint of the Service; Ctrl-C removes it\n`);
-    wasReady = isReady;
+    if (isReady && !wasReady) {
+      const ports = (await whenReady()).spec.ports?.map((each) => each.port).join(', ');
+      streams.err(
+        `ready: ${ip}:${port} is an endpoint of Service ${namespace}/${service}, port ${ports}; Ctrl-C removes it\n`,
+      );
+    }
+    wasReady ||= isReady;
     const terminated = status.containerStatuses?.[0]?.state.terminated;
     if (terminated === undefined) continue;
+    printing ??= print(find, streams.out, stop);
     await printing;
     if (terminated.reason === 'StartError') throw new FatalError(terminated.message ?? 'the command cannot be started');
+    if (!wasReady && terminated.exitCode !== 0 && (await isInUse(port, '0.0.0.0'))) {
+      streams.err(
+        `port ${port} is in use at an address of this machine, perhaps by the proxy or the demo of \`fairlead up\`: let the command listen at $POD_IP only\n`,
+      );
+    }
     return terminated.exitCode;
   }
   return 0;

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { join as joinPath } from 'node:path';
 import { readFile } from 'node:fs/promises';
 
+import { isLoopback } from '../../api/addresses.ts';
 import { fileErrorOf } from '../../api/error-message.ts';
 import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import { systemClock } from '../../client/clock.ts';
@@ -54,8 +55,6 @@ function parseClusterId(text: string): string {
   return text;
 }
 
-const isLoopback = (host: string): boolean => host === '::1' || host === 'localhost' || host.startsWith('127.');
-
 const serve: Action = {
   summary: 'accept the connections of clusters, and offer their API servers through a proxy',
   description:
@@ -83,7 +82,7 @@ const serve: Action = {
   async run({ settings, streams }) {
     const listen = readFlag(settings, 'listen', parseListenAddress, { host: '0.0.0.0', port: 9443 });
     const proxyListen = readFlag(settings, 'proxy-listen', parseListenAddress, { host: '127.0.0.1', port: 9444 });
-    if (!isLoopback(proxyListen.host)) {
+    if (proxyListen.host !== 'localhost' && !isLoopback(proxyListen.host)) {
       throw new UsageError(
         '--proxy-listen must be a loopback address: run the clients beside it, in Kubernetes in one Pod',
       );

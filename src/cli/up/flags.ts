@@ -115,7 +115,7 @@ export const upFlags: readonly Flag[] = [
     value: 'N',
     description:
       'API servers listen on N and up, DNS servers on N+100 and up, the dashboard on N+200; 0 for any free port',
-    default: 'API 6443 and up, DNS 1053 and up, dashboard 8080 or the next free one',
+    default: 'API 6443 and up, DNS 1053 and up, dashboard 7080 or the next free one',
   },
   ...serverFlags,
 ];

@@ -241,7 +241,7 @@ interface PortPlan {
 const defaultPorts: PortPlan = {
   api: (cluster) => 6443 + cluster,
   dns: (cluster) => 1053 + cluster,
-  dashboard: Array.from({ length: 20 }, (_, index) => 8080 + index),
+  dashboard: Array.from({ length: 20 }, (_, index) => 7080 + index),
 };
 const [dnsOffset, dashboardOffset] = [100, 200];
 

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { joinHostPort } from '../../api/addresses.ts';
 import { codeOf, messageOf } from '../../api/error-message.ts';
 import { setInterval } from '../../machine/timers.ts';
-import { isLoopbackAddress } from '../listen-address.ts';
+import { isLoopback } from '../../api/addresses.ts';
 import type { ListenOptions } from '../options.ts';
 
 /** Small requests only; streams are responses without an end. */
@@ -61,7 +61,7 @@ export class Listener implements AsyncDisposable {
     const [, name = '', port = ''] = /^(\[[\da-f:]+\]|[^:]*)(?::(\d+))?$/.exec(host) ?? [];
     if (names.includes(name)) return true;
     const address = name.replace(/^\[|\]$/g, '');
-    if (!isLoopbackAddress(own)) return isIP(address) !== 0;
+    if (!isLoopback(own)) return isIP(address) !== 0;
     return port === String(this.#port) && ['127.0.0.1', 'localhost', '::1', own].includes(address);
   }
 

@@ -8,7 +8,7 @@ import { AnswerError } from '../answers/errors.ts';
 import type { Board } from '../server/board.ts';
 import type { Viewer } from '../server/viewer.ts';
 import { reviewAll, reviewed } from '../server/viewer.ts';
-import { isLoopbackAddress } from '../listen-address.ts';
+import { isLoopback } from '../../api/addresses.ts';
 import type { DashboardOptions } from '../options.ts';
 import type { SessionState } from '../view/session.ts';
 import { cookieOf, readJson, secure, sendJson, sendText } from './answer.ts';
@@ -129,7 +129,7 @@ export class WebServer implements AsyncDisposable {
 
   /** Only people of this machine can have seen the secret of a loopback address. */
   get #isForOwner(): boolean {
-    return isLoopbackAddress(this.#options.listen.host);
+    return isLoopback(this.#options.listen.host);
   }
 
   /** Browsers send cookies to all ports of a host: each dashboard needs a name of its own. */

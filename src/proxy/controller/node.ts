@@ -2,6 +2,7 @@
 import { networkInterfaces } from 'node:os';
 
 import type { Cidr, IpFamily } from '../../api/addresses.ts';
+import { isLoopback } from '../../api/addresses.ts';
 import {
   bitsOf,
   canonicalAddress,
@@ -15,7 +16,6 @@ import {
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { ProxyOptions } from '../options.ts';
-import { isLoopback } from '../routes/decide.ts';
 import type { ThisNode } from '../routes/options.ts';
 import type { NodeNetwork } from '../routes/route.ts';
 

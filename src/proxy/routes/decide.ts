@@ -1,6 +1,6 @@
 // Decides about a connection by the routing table alone. Listeners call it; tests compare the rules of nftables with it.
 import type { Address, IpFamily } from '../../api/addresses.ts';
-import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
+import { contains, isLoopback, parseAddress, parseCidr } from '../../api/addresses.ts';
 import type { Protocol } from '../../api/kinds/core/service/schema.ts';
 import type { Action, Masquerade, NodeNetwork, Route, Target } from './route.ts';
 import { routeKey } from './route.ts';
@@ -89,9 +89,6 @@ export function originOf(
   if (parsed !== undefined && isInAny(podRanges, parsed)) return 'pod';
   return addresses.has(source) || isLoopback(source) ? 'node' : 'elsewhere';
 }
-
-/** Whether an address is a loopback address. */
-export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 /** The affinity target while it is still a target with affinity; otherwise a random target by weight. */
 export function choose(targets: readonly Target[], { random, affinityTarget }: DecisionInput): Target {

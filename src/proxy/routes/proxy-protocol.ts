@@ -1,7 +1,7 @@
 // The annotation by which a Service requests the PROXY protocol for its endpoints.
+import { isLoopback } from '../../api/addresses.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { RouteProblem } from '../backend.ts';
-import { isLoopback } from './decide.ts';
 import type { RouteOptions } from './options.ts';
 import type { Route } from './route.ts';
 import { placeText } from './route.ts';
