@@ -30,7 +30,8 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/\b10\.96\.\d+\.\d+\b(?!\/)/g, '10.96.X.Y'],
   [/\b10\.0\.0\.\d+\b(?!\/)/g, '10.0.0.X'],
   [/:3\d{4}(?=\/)/g, ':NODEPORT'],
-  [/\bshop-[12] of/g, 'shop-N of'],
+  [/\bshop-[a-z\d]+-[a-z\d]{5}\b/g, 'shop-HASH-HASH'],
+  [/(?<=replicaset\.apps\/[a-z]+)-[a-z\d]+/g, '-HASH'],
   [/\bwest(,| and )east\b/g, 'east$1west'], // the clusters are listed in the order of their exports
   [/^ +…$/gm, '…'],
   [/\b([a-z]+)-[a-z\d]{5}\b(?= {2}| )/g, '$1-HASH'],

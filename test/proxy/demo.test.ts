@@ -12,7 +12,8 @@ import { giveToNobody, NobodysNetwork, whyNotNobody } from '../harness/nobody.ts
 import { FairleadProcess } from '../harness/process.ts';
 
 const skip = unless(whyNotNobody()) || unlessInstalled('curl', 'dig');
-const shop = (...clusters: readonly string[]): RegExp => new RegExp(`^shop-[12] of (?:${clusters.join('|')})$`);
+const shop = (...clusters: readonly string[]): RegExp =>
+  new RegExp(`^shop-[a-z\\d]+-[a-z\\d]{5} of (?:${clusters.join('|')})$`);
 
 /** The expected output of each command. */
 const stories: Readonly<Record<string, readonly RegExp[]>> = {
@@ -24,8 +25,8 @@ const stories: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   'a Service named 2048 (KEP-5311)': [shop('east'), /^127\.64\.\d+\.\d+$/],
   'load balancers that take UDP and TCP on one port (KEP-1435)': [
-    /^"shop-[12] of east, over UDP"$/,
-    /^"shop-[12] of east, over TCP"$/,
+    /^"shop-\S+ of east, over UDP"$/,
+    /^"shop-\S+ of east, over TCP"$/,
     shop('east'),
   ],
   'old-shop, another name of shop (ExternalName)': [/^shop\.demo\.svc\.cluster\.local\.\n127\.64\.\d+\.\d+$/],
@@ -35,8 +36,9 @@ const stories: Readonly<Record<string, readonly RegExp[]>> = {
 async function tryKubectl(network: NobodysNetwork, { process: { out } }: Fairlead): Promise<void> {
   const [line = ''] = /export KUBECONFIG=.*/.exec(out) ?? [];
   const [kubectl] = await findKubectls();
-  const { out: printed, err } = await network.run(['bash', '-c', `${line}; '${kubectl?.path}' -n demo get pods`]);
-  assert.match(printed, /^NAME .*\nshop-1 +1\/1 +Running .*\nshop-2 +1\/1 +Running .*\n$/, err);
+  const { out: printed, err } = await network.run(['bash', '-c', `${line}; '${kubectl?.path}' -n demo get all`]);
+  assert.match(printed, /(?:\npod\/shop-\S+ +1\/1 +Running .*){2}\n\n/, err);
+  assert.match(printed, /\ndeployment\.apps\/shop +2\/2 +2 +2 .*\n\n.*\nreplicaset\.apps\/shop-\S+ +2 +2 +2 .*\n$/);
 }
 
 /** A port that may not be bound is no warning at the start, and `proxy routes` explains why it is not routed. */
@@ -102,6 +104,6 @@ test('the commands that the demo prints work for nobody, also after a restart an
   assert.equal(await again.ended(), 1);
   assert.match(
     again.err,
-    /cannot start Pod "shop-\d" of the demo at .*: port \d+ is in use, .*: stop the other demo or program, /,
+    /cannot start Pod "shop-\S+" of the demo at .*: port \d+ is in use, .*: stop the other demo or program, /,
   );
 });

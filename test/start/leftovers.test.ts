@@ -15,15 +15,18 @@ test('Pods of the demo and webhooks of an earlier up are no longer ready or call
     {
       await using demo = await startFairlead(data.path, ['up', '--demo', '--cluster', 'east']);
       await demo.process.prints(/old-shop\.demo.*\n/);
-      await until('the Pod is ready', async () =>
-        /^shop-1 +1\/1 +Running/.test(await get(demo.kubeconfig, '-n', 'demo', 'pod', 'shop-1')),
+      await until('the Pods are ready', async () =>
+        /^(?:shop-\S+ +1\/1 +Running .*\n){2}$/.test(await get(demo.kubeconfig, '-n', 'demo', 'pods')),
       );
       assert.match(await get(demo.kubeconfig, 'validatingwebhookconfigurations'), /^fairlead-multicluster /);
       await demo.stop(signal);
       assert.equal(demo.process.err, '', 'a demo that is stopped logs nothing');
     }
     await using later = await startFairlead(data.path, ['up', '--parts', 'server', '--cluster', 'east']);
-    assert.match(await get(later.kubeconfig, '-n', 'demo', 'pod', 'shop-1'), /^shop-1 +0\/1 +ContainerStatusUnknown/);
+    assert.match(
+      await get(later.kubeconfig, '-n', 'demo', 'pods'),
+      /^(?:shop-\S+ +0\/1 +ContainerStatusUnknown .*\n){2}$/,
+    );
     assert.equal(await get(later.kubeconfig, 'validatingwebhookconfigurations'), '');
     await later.stop();
   }

@@ -122,9 +122,10 @@ export function readUpOptions(settings: Settings): UpOptions {
   const names = clusterNames(settings);
   const parts = readFlag(settings, 'parts', parseParts, defaultParts(settings));
   const demo = readFlag(settings, 'demo', parseBoolean, false);
-  if (demo && !parts.has('agent'))
+  const missing = (['controllers', 'agent'] as const).filter((name) => demo && !parts.has(name));
+  if (missing.length > 0)
     throw new UsageError(
-      '--demo needs the component "agent", which runs its Pods: add it to --parts, or leave out --demo',
+      `--demo needs the component ${missing.map((name) => `"${name}"`).join(' and ')}, to create and run its Pods: add it to --parts, or leave out --demo`,
     );
   const proxy = readFlag(settings, 'proxy', oneOf(proxyModes), 'userspace');
   return {

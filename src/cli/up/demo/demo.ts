@@ -3,25 +3,25 @@ import { FatalError } from '../../errors.ts';
 import { applyManifests } from '../apply.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findAddresses } from './addresses.ts';
-import { demoManifests, demoPods, gatedManifests, namespaceManifest } from './objects.ts';
-import { createPods, readyPods } from './pods.ts';
+import { demoDeployment, demoManifests, gatedManifests, namespaceManifest } from './objects.ts';
+import { readyPods, removeSinglePods } from './pods.ts';
 import { printTries } from './suggestions.ts';
 
 /**
- * Creates the demo in all clusters: Pods, which the agent of each cluster runs as processes of this machine, and Services for
- * them. Returns the suggestions to print, and what feature gates prevented.
+ * Creates the demo in all clusters: a Deployment, whose Pods the agent of each cluster runs as processes of this machine, and
+ * Services for them. Returns the suggestions to print, and what feature gates prevented.
  */
 export async function startDemo(plane: ControlPlane, nodeName: string): Promise<string> {
   const found = await Promise.all(
     plane.state.clusters.map(async (cluster) => {
       const { name } = cluster;
-      const pods = demoPods(name, nodeName);
+      const deployment = demoDeployment(name, nodeName);
       using api = plane.connect(name);
       await applyManifests(api, name, [namespaceManifest]);
-      await createPods(api, name, pods);
-      await applyManifests(api, name, demoManifests);
+      await removeSinglePods(api);
+      await applyManifests(api, name, [deployment, ...demoManifests]);
       const keptOut = await applyGated(api, name);
-      await readyPods(api, pods);
+      await readyPods(api, deployment);
       return { keptOut, addresses: await findAddresses(plane, cluster, (each) => !keptOut.has(each)) };
     }),
   );

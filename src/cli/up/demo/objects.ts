@@ -20,28 +20,29 @@ const bothProtocols = (name: string, port: number, more: object = {}): readonly 
 const selector = { app: 'shop' };
 const managedBy = { 'app.kubernetes.io/managed-by': 'fairlead-demo' };
 
-/** The Pods of a cluster: processes of the machine that answer with their name. */
-export const demoPods = (cluster: string, nodeName: string): readonly Manifest[] =>
-  ['shop-1', 'shop-2'].map((name) =>
-    manifest('v1', 'Pod', name, {
-      metadata: { labels: { ...selector, ...managedBy } },
-      spec: {
-        nodeName,
-        terminationGracePeriodSeconds: 5,
-        containers: [
-          {
-            name: 'shop',
-            image: 'process',
-            command: [process.execPath, program, `$(POD_NAME) of ${cluster}`, '$(POD_IP)'],
-            // A program of another demo may answer at the same address.
-            startupProbe: { exec: { command: ['test', '-f', servingFile] }, periodSeconds: 1, failureThreshold: 30 },
-            readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
-            terminationMessagePolicy: 'FallbackToLogsOnError',
-          },
-        ],
-      },
-    }),
-  );
+/** The Deployment of a cluster: its Pods are processes of this machine that answer with their name. */
+export function demoDeployment(cluster: string, nodeName: string): Manifest {
+  const container = {
+    name: 'shop',
+    image: 'process',
+    command: [process.execPath, program, `$(POD_NAME) of ${cluster}`, '$(POD_IP)'],
+    // A program of another demo may answer at the same address.
+    startupProbe: { exec: { command: ['test', '-f', servingFile] }, periodSeconds: 1, failureThreshold: 30 },
+    readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+  const spec = {
+    // The program is on this machine only.
+    nodeSelector: { 'kubernetes.io/hostname': nodeName },
+    terminationGracePeriodSeconds: 5,
+    containers: [container],
+  };
+  const template = { metadata: { labels: { ...selector, ...managedBy } }, spec };
+  return manifest('apps/v1', 'Deployment', 'shop', {
+    metadata: { labels: managedBy },
+    spec: { replicas: 2, selector: { matchLabels: selector }, template },
+  });
+}
 
 /** A Service for the Pods. */
 const service = (name: string, spec: object): Manifest =>
