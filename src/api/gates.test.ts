@@ -10,6 +10,7 @@ test('lists gates by name with their stage and setting', () => {
       'LoadBalancerIPMode GA true',
       'MixedProtocolLBService BETA true',
       'MultiCIDRServiceAllocator GA true',
+      'MutatingAdmissionPolicy BETA false',
       'PreferSameTrafficDistribution GA true',
       'RelaxedServiceNameValidation BETA true',
       'SRVServiceName BETA false',

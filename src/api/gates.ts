@@ -3,7 +3,7 @@ export interface Gates {
   enabled(name: GateName): boolean;
 }
 
-/** The maturity of a feature: by default alpha is disabled, beta and GA are enabled. */
+/** The maturity of a feature: by default alpha is disabled, GA is enabled, and beta with few exceptions. */
 export type GateStage = 'ALPHA' | 'BETA' | 'GA';
 
 export interface GateSpec {
@@ -14,9 +14,9 @@ export interface GateSpec {
   readonly description: string;
 }
 
-const gate = (stage: GateStage, description: string): GateSpec => ({
+const gate = (stage: GateStage, description: string, isOn: boolean = stage !== 'ALPHA'): GateSpec => ({
   stage,
-  default: stage !== 'ALPHA',
+  default: isOn,
   locked: stage === 'GA',
   description,
 });
@@ -26,6 +26,7 @@ export const gateSpecs = {
   LoadBalancerIPMode: gate('GA', 'status.loadBalancer.ingress[].ipMode'),
   MixedProtocolLBService: gate('BETA', 'several protocols on one LoadBalancer Service (KEP-1435)'),
   MultiCIDRServiceAllocator: gate('GA', 'ServiceCIDR and IPAddress objects hold the cluster IPs'),
+  MutatingAdmissionPolicy: gate('BETA', 'mutating admission policies, admissionregistration.k8s.io/v1beta1', false),
   PreferSameTrafficDistribution: gate('GA', 'trafficDistribution PreferSameZone and PreferSameNode (KEP-3015)'),
   RelaxedServiceNameValidation: gate('BETA', 'Service names may start with a digit (KEP-5311)'),
   SRVServiceName: gate('BETA', 'spec.ports[].srvServiceName names the SRV record (KEP-3241)'),

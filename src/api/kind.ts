@@ -1,7 +1,7 @@
 import { subdomainName } from './names.ts';
 import type { ApiObject } from './metadata.ts';
 import type { FieldError } from './field-errors.ts';
-import type { Gates } from './gates.ts';
+import type { GateName, Gates } from './gates.ts';
 import type { QuotaEvaluator } from './quota.ts';
 import type { StructSchema } from './schema/schema.ts';
 import type { User } from './user.ts';
@@ -114,6 +114,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly verbs: readonly Verb[];
   /** False for kinds without stored objects, such as access reviews: they have only `create`. */
   readonly stored: boolean;
+  /** The kind is served only where this gate is enabled. */
+  readonly gate?: GateName;
   /** There is a `status` subresource, and writes of the object itself ignore `status`. */
   readonly hasStatus: boolean;
   /** Behaves as a custom resource: no strategic merge patch, no update without a resource version, kind in list items. */

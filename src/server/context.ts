@@ -10,6 +10,7 @@ import type { Flusher } from './cache/flusher.ts';
 import type { Conversions } from './conversion/conversions.ts';
 import type { ActiveFlows } from './limits/active-flows.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
+import type { MutatingPolicies } from './admission/policies/mutating.ts';
 import type { Policies } from './admission/policies/policies.ts';
 import type { Webhooks } from './admission/webhooks/webhooks.ts';
 import type { TimeSlicer } from './limits/time-slicer.ts';
@@ -37,6 +38,8 @@ export interface ServerContext {
   readonly quotas: Quotas;
   /** ValidatingAdmissionPolicies. */
   readonly policies: Policies;
+  /** MutatingAdmissionPolicies. */
+  readonly mutatingPolicies: MutatingPolicies;
   /** Admission webhooks. */
   readonly webhooks: Webhooks;
   /** Conversion webhooks of custom resources. */

@@ -92,7 +92,7 @@ const knownFailures =
 const jsonText = (value: unknown): string => JSON.stringify(value ?? null);
 
 test('POST of any input is rejected with a Status, or the object reads back and is written again without a change', async () => {
-  await using server = await testServer();
+  await using server = await testServer({ gates: { MutatingAdmissionPolicy: true } });
   const counts = { accepted: 0, all: 0 };
   await fc.assert(
     fc.asyncProperty(cases, fc.constantFrom('Strict', 'Warn', 'Ignore'), async ({ kind, body }, validation) => {
@@ -151,7 +151,7 @@ async function remove(server: TestServer, kind: Kind, path: string): Promise<voi
 }
 
 test('PUT of any input over a valid object returns a Status or an object', async () => {
-  await using server = await testServer();
+  await using server = await testServer({ gates: { MutatingAdmissionPolicy: true } });
   await fc.assert(
     fc.asyncProperty(cases, fc.constantFrom('', '/status'), async ({ kind, body }, subresource) => {
       if (subresource !== '' && !kind.hasStatus) return;
@@ -186,7 +186,7 @@ const operations = fc.array(
 );
 
 test('PATCH of every kind with any input returns a Status or an object', async () => {
-  await using server = await testServer();
+  await using server = await testServer({ gates: { MutatingAdmissionPolicy: true } });
   const patches = cases.chain(({ kind, body }) =>
     fc.record({
       kind: fc.constant(kind),

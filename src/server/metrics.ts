@@ -90,6 +90,7 @@ export class ServerMetrics {
     auditMetrics(this.#registry, audit);
     encryptionMetrics(this.#registry, context.watchCache, encryption);
     for (const metric of context.policies.metrics.all) this.#registry.registerMetric(metric);
+    for (const metric of context.mutatingPolicies.metrics.all) this.#registry.registerMetric(metric);
     for (const metric of context.webhooks.metrics.all) this.#registry.registerMetric(metric);
     for (const metric of context.conversions.metrics.all) this.#registry.registerMetric(metric);
   }

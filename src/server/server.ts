@@ -18,6 +18,7 @@ import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/reconcile.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
 import { defaultPlugins } from './admission/plugins.ts';
+import { MutatingPolicies } from './admission/policies/mutating.ts';
 import { Policies } from './admission/policies/policies.ts';
 import { Webhooks } from './admission/webhooks/webhooks.ts';
 import { repairClaims, repairDamagedClaims } from './allocate/repair-claims.ts';
@@ -87,6 +88,8 @@ export interface ServerOptions {
   readonly tokens: readonly StaticToken[];
   /** How service account tokens are signed. Without a directory the keys exist only in memory. */
   readonly accountTokens?: { readonly keyDirectory?: string; readonly issuer?: string };
+  /** Whether every namespace gets a ServiceAccount and the authorities of the server; default: true. */
+  readonly fillsNamespaces?: boolean;
   readonly log: Logger;
   /** Settings of the watch cache. */
   readonly cache?: CacheTuning;
@@ -202,7 +205,11 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       const restore = async (): Promise<void> => bootstrap(context, { ...initial, servers: await servers.announce() });
       await restore().catch(tolerate);
       await ensureDefaultRoles(context).catch(tolerate);
-      loops = await startLoops(context, { ca: options.tls.ca, restore });
+      loops = await startLoops(context, {
+        ca: options.tls.ca,
+        restore,
+        fillsNamespaces: options.fillsNamespaces,
+      });
       leave = async () => {
         const left = await servers.withdraw();
         if (context.store.isShared && left.length > 0) await bootstrap(context, { ...initial, servers: left });
@@ -362,7 +369,8 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   ]);
   const { tls, tokens, admissionPlugins: plugins = defaultPlugins } = options;
   const activeFlows = new ActiveFlows();
-  const resources = new ServedResources(kinds, watchCache);
+  const enabledKinds = kinds.filter(({ gate }) => gate === undefined || gates.enabled(gate));
+  const resources = new ServedResources(enabledKinds, watchCache);
   for (const [name, found] of custom) resources.set(name, found);
   const limits = { ...defaultLimits, ...options.limits };
   const unsent = new UnsentBytes(limits);
@@ -380,6 +388,13 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     plugins,
     quotas: new Quotas({ store, watchCache, log: log.child({ loop: 'quota' }), enforce: plugins.has('ResourceQuota') }),
     policies: new Policies({ watchCache, resources, access, conversions }),
+    mutatingPolicies: new MutatingPolicies({
+      watchCache,
+      resources,
+      access,
+      conversions,
+      isEnabled: gates.enabled('MutatingAdmissionPolicy') && plugins.has('MutatingAdmissionPolicy'),
+    }),
     webhooks: new Webhooks({ watchCache, access, conversions, log, uid: randomUUID }),
     conversions,
     write: {

@@ -26,7 +26,8 @@ const skip = programs === undefined && 'kube-apiserver and etcd are not on the P
 
 /** Kinds that Kubernetes has too. */
 const shared = kinds.filter(
-  ({ custom, stored, verbs, group }) =>
+  ({ custom, stored, verbs, group, gate }) =>
+    gate === undefined &&
     !custom &&
     stored &&
     verbs.includes('create') &&

@@ -37,6 +37,8 @@ export interface CelType {
   readonly key?: CelType;
   /** The fields of an object, by their escaped names. */
   readonly fields?: ReadonlyMap<string, CelType>;
+  /** The name of a type that expressions can construct, such as `Object.spec`. */
+  readonly typeName?: string;
 }
 
 /** The size that is assumed where nothing bounds it: that of the largest request. */
@@ -66,6 +68,7 @@ export function isAssignable(from: CelType, to: CelType): boolean {
   if (from.name === 'dyn' || to.name === 'dyn') return true;
   if (from.name === 'object' && to.name === 'map') return false;
   if (from.name !== to.name) return from.name === 'null_type' && isNullable(to);
+  if (from.typeName !== to.typeName) return false;
   if (from.of !== undefined && to.of !== undefined && !isAssignable(from.of, to.of)) return false;
   return from.key === undefined || to.key === undefined || isAssignable(from.key, to.key);
 }
@@ -88,9 +91,10 @@ export function joined(left: CelType, right: CelType): CelType {
   if (left.name === 'null_type' && isNullable(right)) return right;
   if (right.name === 'null_type' && isNullable(left)) return left;
   const max = Math.max(left.max ?? 1, right.max ?? 1);
-  if (left.name !== right.name) return { name: 'dyn', max };
-  const of = left.of && right.of && joined(left.of, right.of);
-  const key = left.key && right.key && joined(left.key, right.key);
+  if (left.name !== right.name || left.typeName !== right.typeName) return { name: 'dyn', max };
+  // An empty list or map has the type of the other one.
+  const of = left.of && right.of ? joined(left.of, right.of) : (left.of ?? right.of);
+  const key = left.key && right.key ? joined(left.key, right.key) : (left.key ?? right.key);
   return { ...left, ...(left.max === undefined ? {} : { max }), ...(of && { of }), ...(key && { key }) };
 }
 
@@ -101,5 +105,5 @@ export function printType(type: CelType): string {
   if (type.name === 'optional_type') return `optional_type(${printType(type.of ?? dyn)})`;
   if (type.name === 'timestamp' || type.name === 'duration')
     return `google.protobuf.${type.name === 'timestamp' ? 'Timestamp' : 'Duration'}`;
-  return type.name;
+  return type.typeName ?? type.name;
 }

@@ -3,6 +3,7 @@
 import type { CelFunction } from './functions.ts';
 import { acceptsValues, resultOf } from './functions.ts';
 import { functionsNamed } from './library/all.ts';
+import { compileConstruct, fieldOfConstructed } from './construct.ts';
 import { compileMacro } from './macros.ts';
 import type { Environment, Node, Scope } from './node.ts';
 import { fail, truth } from './node.ts';
@@ -22,11 +23,15 @@ export interface Program extends Node {
 /** An expression that is not valid, with the message of Kubernetes. */
 export class CelCheckError extends Error {}
 
-/** Compiles an expression. Throws a `CelCheckError`. */
-export function compileExpression(text: string, variables: ReadonlyMap<string, CelType>): Program {
+/** Compiles an expression, which can construct objects and patches with `patchTypes`. Throws a `CelCheckError`. */
+export function compileExpression(
+  text: string,
+  variables: ReadonlyMap<string, CelType>,
+  { patchTypes = false }: { readonly patchTypes?: boolean } = {},
+): Program {
   try {
     const used = new Set<string>();
-    const node = compile(parseExpression(text), { variables, locals: new Map(), used });
+    const node = compile(parseExpression(text), { variables, locals: new Map(), used, patchTypes });
     return { ...node, used };
   } catch (error) {
     if (!(error instanceof CelSyntaxError)) throw error;
@@ -59,6 +64,8 @@ function compile(expression: Expression, env: Environment): Node {
       return compileList(expression, env);
     case 'map':
       return compileMap(expression, env);
+    case 'construct':
+      return compileConstruct(expression, env, compile);
   }
 }
 
@@ -133,6 +140,7 @@ type Select = Extract<Expression, { is: 'select' }>;
 
 /** The type of a field; undefined if there is none. */
 function fieldType(operand: CelType, field: string): CelType | undefined {
+  if (operand.typeName !== undefined) return fieldOfConstructed(operand, field);
   if (operand.name === 'object') return operand.fields?.get(field);
   if (operand.name === 'map') return operand.of ?? dyn;
   return operand.name === 'dyn' ? dyn : undefined;
@@ -293,7 +301,7 @@ function compileCall(expression: Call, env: Environment): Node {
   const isMember =
     target !== undefined && (space === undefined || functionsNamed(`${space}.${name}`, false).length === 0);
   const called = isMember || space === undefined ? name : `${space}.${name}`;
-  const overloads = functionsNamed(called, isMember);
+  const overloads = functionsNamed(called, isMember).filter(({ forPatches }) => !forPatches || env.patchTypes);
   if (overloads.length === 0) throw fail(`undeclared reference to '${called}' (in container '')`, expression);
   const operands = [...(isMember && target !== undefined ? [target] : []), ...expression.args];
   const args = operands.map((operand) => compile(operand, env));
@@ -394,7 +402,7 @@ function compileList(expression: Extract<Expression, { is: 'list' }>, env: Envir
     .map(typeAt)
     .reduce<CelType | undefined>((type, each) => (type === undefined ? each : joined(type, each)), undefined);
   return {
-    type: listOf(of ?? dyn, items.length),
+    type: of === undefined ? { name: 'list', max: 0 } : listOf(of, items.length),
     cost: items.reduce((sum, { cost }) => sum + cost, 10),
     run(scope) {
       scope.spend(10);

@@ -18,6 +18,8 @@ export interface CelFunction {
   readonly call: (args: readonly Value[], run: Run) => Value;
   /** The cost by the sizes of the arguments; default: 1. */
   readonly cost: ((sizes: readonly number[]) => number) | undefined;
+  /** Exists only in expressions of mutations. */
+  readonly forPatches?: true;
 }
 
 /** A type in a signature, in which capital letters stand for any type. */

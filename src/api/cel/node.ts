@@ -44,6 +44,8 @@ export interface Environment {
   readonly locals: ReadonlyMap<string, { readonly type: CelType; readonly slot: number }>;
   /** Records that a variable is used. */
   readonly used: Set<string>;
+  /** Whether expressions can construct `Object` and `JSONPatch`, as those of mutations do. */
+  readonly patchTypes: boolean;
 }
 
 /** An error at a part of an expression. */

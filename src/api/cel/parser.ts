@@ -129,8 +129,30 @@ class Parser {
         const index = this.expression();
         this.#expect(']');
         result = { is: 'index', operand: result, index, isOptional, at };
-      } else return result;
+      } else {
+        const typeName = this.#isSymbol('{') ? dottedName(result) : undefined;
+        if (typeName === undefined) return result;
+        this.#next++;
+        result = { is: 'construct', typeName, ...this.#fields(), at };
+      }
     }
+  }
+
+  /** The fields of `Type{field: value}`, after the brace. */
+  #fields(): { readonly fields: readonly (readonly [string, Expression])[]; readonly optional: ReadonlySet<number> } {
+    const fields: (readonly [string, Expression])[] = [];
+    const optional = new Set<number>();
+    while (!this.#accept('}')) {
+      if (this.#accept('?')) optional.add(fields.length);
+      const name = this.#name();
+      this.#expect(':');
+      fields.push([name, this.expression()]);
+      if (!this.#accept(',')) {
+        this.#expect('}');
+        break;
+      }
+    }
+    return { fields, optional };
   }
 
   #name(): string {
@@ -193,6 +215,14 @@ class Parser {
     }
     return { is: 'map', entries, optional, at };
   }
+}
+
+/** The text of `a.b.c`; undefined for another expression. */
+function dottedName(expression: Expression): string | undefined {
+  if (expression.is === 'name') return expression.name;
+  if (expression.is !== 'select' || expression.isOptional) return undefined;
+  const before = dottedName(expression.operand);
+  return before === undefined ? undefined : `${before}.${expression.field}`;
 }
 
 const call = (name: string, args: readonly Expression[], at: number): Expression => ({

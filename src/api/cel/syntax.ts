@@ -38,4 +38,11 @@ export type Expression = At &
         readonly entries: readonly (readonly [key: Expression, value: Expression])[];
         readonly optional: ReadonlySet<number>;
       }
+    /** `Type.name{field: value}` */
+    | {
+        readonly is: 'construct';
+        readonly typeName: string;
+        readonly fields: readonly (readonly [name: string, value: Expression])[];
+        readonly optional: ReadonlySet<number>;
+      }
   );

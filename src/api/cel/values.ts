@@ -79,6 +79,31 @@ export class MadeMap extends CelMap {
   }
 }
 
+/** An object that an expression constructed, with the name of its type. */
+export class Constructed extends CelMap {
+  readonly isObject = true;
+  readonly typeName: string;
+  readonly fields: ReadonlyMap<string, Value>;
+
+  constructor(typeName: string, fields: ReadonlyMap<string, Value>) {
+    super();
+    this.typeName = typeName;
+    this.fields = fields;
+  }
+
+  get size(): number {
+    return this.fields.size;
+  }
+
+  get(key: Value): Value | undefined {
+    return typeof key === 'string' ? this.fields.get(key) : undefined;
+  }
+
+  keys(): readonly Value[] {
+    return [...this.fields.keys()];
+  }
+}
+
 /** Numbers are the same key if they are equal. */
 function keyText(key: Value): string {
   if (typeof key === 'bigint') return `n${key}`;
@@ -216,6 +241,8 @@ function equalLists(left: CelList, right: CelList, spend: (cost: number) => void
 }
 
 function equalMaps(left: CelMap, right: CelMap, spend: (cost: number) => void): boolean {
+  const typeNames = [left, right].map((map) => (map instanceof Constructed ? map.typeName : ''));
+  if (typeNames[0] !== typeNames[1]) return false;
   if (left.size !== right.size) return false;
   spend(left.size * 0.1);
   return left.keys().every((key) => {

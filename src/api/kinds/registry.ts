@@ -4,6 +4,8 @@ import { apiVersionOf } from '../kind.ts';
 import type { ApiObject } from '../metadata.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { clusterPropertyAlphaKind, clusterPropertyKind } from './about/clusterproperty/kind.ts';
+import { mutatingAdmissionPolicyKind } from './admissionregistration/mutatingadmissionpolicy/kind.ts';
+import { mutatingAdmissionPolicyBindingKind } from './admissionregistration/mutatingadmissionpolicybinding/kind.ts';
 import { mutatingWebhookConfigurationKind } from './admissionregistration/mutatingwebhookconfiguration/kind.ts';
 import { validatingAdmissionPolicyKind } from './admissionregistration/validatingadmissionpolicy/kind.ts';
 import { validatingAdmissionPolicyBindingKind } from './admissionregistration/validatingadmissionpolicybinding/kind.ts';
@@ -107,6 +109,8 @@ export const kinds: readonly Kind[] = [
   validatingAdmissionPolicyKind,
   validatingAdmissionPolicyBindingKind,
   validatingWebhookConfigurationKind,
+  mutatingAdmissionPolicyKind,
+  mutatingAdmissionPolicyBindingKind,
   customResourceDefinitionKind,
   priorityClassKind,
   leaseKind,

@@ -51,6 +51,8 @@ export async function runApiServer(args: readonly string[], { out }: Streams): P
     admissionPlugins: options.plugins,
     tokens: [],
     accountTokens: options.issuer === undefined ? {} : { issuer: options.issuer },
+    // Controllers do that, and envtest has none: suites count the objects of their namespaces.
+    fillsNamespaces: false,
     log,
   });
   if (!stop.requested.aborted) {

@@ -138,7 +138,7 @@ async function isAllowed(client: TestClient, kind: Kind, namespace: string, verb
 describe('the permission matrix', () => {
   let server: TestServer;
   before(async () => {
-    server = await testServer();
+    server = await testServer({ gates: { MutatingAdmissionPolicy: true } });
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     await server.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shop' } } });
     const bind = (path: string, role: string, subject: object): Promise<unknown> =>

@@ -34,6 +34,12 @@ export interface AdmissionAttributes {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/** What a review can add to the response and to the audit log. */
+export interface ReviewOutput {
+  readonly warnings: string[];
+  readonly annotate: (key: string, value: string) => void;
+}
+
 /** The new object, or the existing one of a deletion. */
 export const reviewedObject = ({ object, old }: AdmissionAttributes): ApiObject => object ?? old ?? { metadata: {} };
 

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 
-/** What is made of each object of a kind, made again only after a change: the cache keeps bytes and parses them each time. */
+/** Parsed objects of a kind. Parses each object once per revision, since the cache keeps bytes and parses them on each read. */
 export class ParsedObjects<T> {
   readonly #cache: ResourceCache;
   readonly #parse: (object: ApiObject) => T;

@@ -12,6 +12,7 @@ export const pluginNames = [
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
+  'MutatingAdmissionPolicy',
   'MutatingAdmissionWebhook',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionWebhook',

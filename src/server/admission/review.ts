@@ -1,18 +1,10 @@
-import type { Kind } from '../../api/kind.ts';
-import { apiVersionOf } from '../../api/kind.ts';
-import { decode, DecodeError } from '../../api/schema/decode.ts';
-import { isJsonObject } from '../../api/schema/json-object.ts';
-import { internalError } from '../../api/errors.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { ServerContext } from '../context.ts';
-import { applyJsonPatch } from '../patch/json-patch.ts';
-import { asJson } from '../patch/managed.ts';
 import type { Resource } from '../resource.ts';
 import type { WriteRequest } from '../verbs/write-request.ts';
-import { withMetadata } from '../verbs/write-request.ts';
-import type { AdmissionAttributes } from './attributes.ts';
-import { reviewed } from './attributes.ts';
-import type { ApplyPatch, ReviewOutput } from './webhooks/webhooks.ts';
+import type { AdmissionAttributes, ReviewOutput } from './attributes.ts';
+import type { ChangeObject } from './mutation-round.ts';
+import { Reinvocation } from './mutation-round.ts';
 
 /** The change that a write is about to commit. */
 export interface Change {
@@ -31,7 +23,7 @@ export interface WriteSource extends Pick<WriteRequest, 'user' | 'dryRun' | 'war
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 /** A write as admission sees it; undefined for writes of the server itself, which are not reviewed. */
-function attributesOf(
+export function attributesOf(
   { resources }: ServerContext,
   { kind }: Resource,
   { user, subresource, representation, dryRun, sent }: WriteSource,
@@ -74,81 +66,22 @@ export function validateWrite(
   return attributes === undefined ? undefined : runStages(context, attributes, outputOf(source), stages);
 }
 
+const unchangeable: ChangeObject = (object) => Promise.resolve(object);
+
 async function runStages(
   { webhooks, policies }: ServerContext,
   attributes: AdmissionAttributes,
   output: ReviewOutput,
   stages: Readonly<Record<'mutate' | 'evaluate' | 'call', boolean>>,
 ): Promise<void> {
-  if (stages.mutate) await webhooks.mutate(attributes, output);
+  if (stages.mutate)
+    await webhooks.mutate(attributes, { round: 0, output, change: unchangeable, reinvocation: new Reinvocation() });
   if (stages.evaluate) await policies.validate(attributes, output);
   if (stages.call) await webhooks.validate(attributes, output);
 }
 
-/**
- * Calls the mutating webhooks for a write before it is validated. Returns the changed object, or undefined if there is
- * no webhook. `between` completes an object that a webhook changed.
- */
-export async function mutateByWebhooks(
-  context: ServerContext,
-  resource: Resource,
-  source: WriteSource & Pick<WriteRequest, 'work'>,
-  { between, ...change }: Change & { readonly between: (object: ApiObject) => Promise<ApiObject> },
-): Promise<ApiObject | undefined> {
-  const { plugins, webhooks } = context;
-  if (webhooks.mutatesNothing || !plugins.has('MutatingAdmissionWebhook')) return undefined;
-  const attributes = attributesOf(context, resource, source, change);
-  if (attributes === undefined) return undefined;
-  const { object: given } = attributes;
-  const apply: ApplyPatch = async (object, kind, patch) => {
-    const document = asJson(reviewed(attributes, object, kind) ?? object);
-    const patched = await source.work.runSteps(applyJsonPatch(document, patch));
-    const shown = attributes.representation?.kind ?? kind;
-    const made = await source.work.run(() => decoded(shown, patched));
-    const next =
-      attributes.representation?.into?.(object, made) ??
-      (await context.conversions.convert(made, kind, attributes.kind));
-    const type = { kind: attributes.kind.kind, apiVersion: apiVersionOf(attributes.kind) };
-    return source.work.run(() => withSystemFields({ ...next, ...type }, object));
-  };
-  const reviewedFirst = change.operation === 'CREATE' && given !== undefined ? withoutSystemFields(given) : given;
-  const object = await webhooks.mutate({ ...attributes, object: reviewedFirst }, outputOf(source), { apply, between });
-  return object === undefined || given === undefined ? object : withSystemFields(object, given);
-}
-
-const outputOf = ({ warnings, annotate }: WriteSource): ReviewOutput => ({
+/** Where the review of a write adds warnings and annotations. */
+export const outputOf = ({ warnings, annotate }: WriteSource): ReviewOutput => ({
   warnings,
   annotate: annotate ?? (() => undefined),
 });
-
-function decoded(kind: Kind, patched: unknown): ApiObject {
-  if (!isJsonObject(patched)) throw internalError(`the patched ${kind.kind} is not an object`);
-  try {
-    return kind.applyDefaults(decode<ApiObject>(kind.schema, patched).object);
-  } catch (error) {
-    if (error instanceof DecodeError) throw internalError(error.message);
-    throw error;
-  }
-}
-
-/** The metadata that the server sets. As in Kubernetes, mutating webhooks see none of it on a new object. */
-const systemFields: ReadonlySet<string> = new Set([
-  'uid',
-  'creationTimestamp',
-  'generation',
-  'resourceVersion',
-  'managedFields',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-]);
-
-function withoutSystemFields(object: ApiObject): ApiObject {
-  const kept = Object.entries(object.metadata).filter(([name]) => !systemFields.has(name));
-  return { ...object, metadata: Object.fromEntries(kept) };
-}
-
-/** The object with the system fields of another, which webhooks cannot change. */
-function withSystemFields(object: ApiObject, source: ApiObject): ApiObject {
-  const fields = Object.entries(source.metadata).filter(([name]) => systemFields.has(name));
-  return withMetadata(withoutSystemFields(object), Object.fromEntries(fields));
-}

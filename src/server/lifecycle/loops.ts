@@ -28,7 +28,11 @@ export interface Loops extends AsyncDisposable {
  */
 export async function startLoops(
   context: ServerContext,
-  { ca, restore }: { readonly ca: string; readonly restore: () => Promise<void> },
+  {
+    ca,
+    restore,
+    fillsNamespaces = true,
+  }: { readonly ca: string; readonly restore: () => Promise<void>; readonly fillsNamespaces?: boolean | undefined },
 ): Promise<Loops> {
   const { store, log } = context;
   await using stack = new AsyncDisposableStack();
@@ -59,7 +63,7 @@ export async function startLoops(
   stack.defer(() => definitions.close());
   definitions.start();
   await definitions.settled();
-  const namespaces = new NamespaceLifecycle(context, ca);
+  const namespaces = new NamespaceLifecycle(context, ca, { fillsNamespaces });
   stack.defer(() => namespaces.close());
   namespaces.start();
   const held = stack.move();

@@ -24,6 +24,7 @@ const retryMs = { first: 50, most: 5000 };
 export class NamespaceLifecycle {
   readonly #context: ServerContext;
   #ca: string;
+  readonly #fillsNamespaces: boolean;
   readonly #log: Logger;
   readonly #watches = new DisposableStack();
   /** Names to reconcile; each is queued once. */
@@ -35,9 +36,11 @@ export class NamespaceLifecycle {
   #working: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(context: ServerContext, ca: string) {
+  /** Without `fillsNamespaces`, new namespaces stay empty. */
+  constructor(context: ServerContext, ca: string, { fillsNamespaces }: { readonly fillsNamespaces: boolean }) {
     this.#context = context;
     this.#ca = ca;
+    this.#fillsNamespaces = fillsNamespaces;
     this.#log = context.log.child({ loop: 'namespaces' });
   }
 
@@ -126,7 +129,7 @@ export class NamespaceLifecycle {
         throw error;
       });
     }
-    await this.#ensureContent(name);
+    if (this.#fillsNamespaces) await this.#ensureContent(name);
     return true;
   }
 

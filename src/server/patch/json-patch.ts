@@ -1,6 +1,5 @@
 import { isJsonObject, setField } from '../../api/schema/json-object.ts';
-import { badRequest, entityTooLarge, failure } from '../../api/errors.ts';
-import type { StatusError } from '../../api/errors.ts';
+import { badRequest, entityTooLarge, failure, StatusError } from '../../api/errors.ts';
 import type { JsonObject } from './json-value.ts';
 import { equalJson } from '../../api/schema/equal-json.ts';
 import { isList } from './json-value.ts';
@@ -101,8 +100,11 @@ function copy(run: Run, from: readonly string[], path: readonly string[]): void 
 
 function test(run: Run, path: readonly string[], operation: JsonObject): void {
   const expected = Object.hasOwn(operation, 'value') ? operation['value'] : null;
-  if (!equalJson(valueAt(run, path), expected)) throw rejected();
+  if (!equalJson(valueAt(run, path), expected)) throw new PatchTestFailed(rejected().status);
 }
+
+/** A `test` operation failed. */
+export class PatchTestFailed extends StatusError {}
 
 function pointerOf(operation: JsonObject, field: 'path' | 'from'): string[] {
   const pointer = operation[field];

@@ -134,6 +134,30 @@ const contents: Readonly<Record<string, Content>> = {
       validations: [{ expression: 'variables.never', message: 'never' }],
     },
   },
+  'admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicy': {
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            operations: ['CREATE'],
+            apiGroups: ['example.org'],
+            apiVersions: ['v1'],
+            resources: ['nothings'],
+            resourceNames: ['a'],
+          },
+        ],
+      },
+      variables: [{ name: 'value', expression: "'1'" }],
+      mutations: [
+        { patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{data: {"a": variables.value}}' } },
+        { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/data"}]' } },
+      ],
+      reinvocationPolicy: 'Never',
+    },
+  },
+  'admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicyBinding': {
+    spec: { policyName: 'mutations' },
+  },
   'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': {
     spec: { policyName: 'never', validationActions: ['Deny'] },
   },

@@ -81,7 +81,7 @@ export async function createObject(
       const object = await work.run(() => validated(context, resource, request, allocation.object));
       admit(context, resource, request, { next: object, old: undefined });
       await validateWrite(context, resource, request, { operation: 'CREATE', object, old: undefined });
-      rejectRevision(given);
+      if (!request.dryRun) rejectRevision(given); // only a store rejects it, as in Kubernetes
       const value = await storedValue(context, resource, object, work);
       const outcome = await context.quotas.commit(
         { resource, namespace: request.namespace, next: object, old: undefined, dryRun: request.dryRun },

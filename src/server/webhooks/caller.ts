@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { posix } from 'node:path';
 
 import { codeOf, messageOf } from '../../api/error-message.ts';
 import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
@@ -42,8 +43,7 @@ export class Caller implements Disposable {
   /** Returns the response as JSON. Throws with the messages of Kubernetes where it has one. */
   async call({ key, clientConfig, body, timeoutSeconds }: Call): Promise<unknown> {
     const address = addressOf(clientConfig, this.#watchCache);
-    const hasPath = /^https:\/\/[^/]+\//.test(address.url);
-    const url = `${address.url}${hasPath ? '' : '/'}?timeout=${timeoutSeconds}s`;
+    const url = `${withCleanPath(address.url)}?timeout=${timeoutSeconds}s`;
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
     const message = { address, ca: authoritiesOf(clientConfig), body };
     const post = (): Promise<Response> => this.#post(new URL(url), message, signal);
@@ -104,6 +104,12 @@ export class Caller implements Disposable {
       return this.#post(url, message, signal, true);
     });
   }
+}
+
+/** As in Kubernetes, a path has neither repeated slashes, which envtest configures, nor one at its end. */
+function withCleanPath(url: string): string {
+  const [, origin = url, path = ''] = /^(https:\/\/[^/]+)(.*)$/s.exec(url) ?? [];
+  return origin + posix.join('/', path).replace(/(.)\/$/, '$1');
 }
 
 /** The trusted authorities, PEM; undefined: those of the system. */

@@ -34,6 +34,8 @@ const paths: readonly (readonly [ours: string, theirs: string])[] = [
   ['certificates.k8s.io/certificatesigningrequests', 'certificatesigningrequests'],
   ['admissionregistration.k8s.io/validatingwebhookconfigurations', 'validatingwebhookconfigurations'],
   ['admissionregistration.k8s.io/mutatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
+  ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'mutatingadmissionpolicies'],
+  ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'mutatingadmissionpolicybindings'],
   ['admissionregistration.k8s.io/validatingadmissionpolicies', 'validatingadmissionpolicies'],
   ['admissionregistration.k8s.io/validatingadmissionpolicybindings', 'validatingadmissionpolicybindings'],
 ];

@@ -8,7 +8,10 @@ import { growthProblems } from './growth.ts';
 export async function checkFields(text: string, print: (line: string) => void): Promise<string[]> {
   const counter = new WorkCounter();
   const problems: string[] = [];
-  for (const all of [...kinds.filter(isWritten).map(longFields), customFields()]) {
+  for (const all of [
+    ...kinds.filter((each) => each.gate === undefined && isWritten(each)).map(longFields),
+    customFields(),
+  ]) {
     const fields = all.filter(({ kind, path }) => `${kind.kind}.${path.join('.')}`.includes(text));
     const started = performance.now();
     for (const field of fields) {

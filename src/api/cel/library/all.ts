@@ -4,6 +4,7 @@ import { authorizerFunctions } from './authorizer.ts';
 import { kubernetesFunctions } from './kubernetes.ts';
 import { listFunctions } from './lists.ts';
 import { networkFunctions } from './network.ts';
+import { patchFunctions } from './patches.ts';
 import { standardFunctions } from './standard.ts';
 import { stringFunctions } from './strings.ts';
 
@@ -16,6 +17,7 @@ for (const each of [
   ...networkFunctions,
   ...kubernetesFunctions,
   ...authorizerFunctions,
+  ...patchFunctions,
 ]) {
   getOrCompute(byName, nameOf(each.name, each.isMember), () => []).push(each);
 }

@@ -1,7 +1,7 @@
 // The CEL expressions of webhooks and admission policies: their variables and types.
 
 import type { CelType } from '../../cel/cel-type.ts';
-import { bool, dyn, listOf, mapOf, simple, string } from '../../cel/cel-type.ts';
+import { bool, dyn, listOf, mapOf, printType, simple, string } from '../../cel/cel-type.ts';
 import type { Program } from '../../cel/compile.ts';
 import { CelCheckError, compileExpression } from '../../cel/compile.ts';
 
@@ -62,6 +62,8 @@ const namespaceType = objectOf({
 export interface Declared {
   readonly params?: boolean;
   readonly authorizer?: boolean;
+  /** Whether the expression can construct objects and patches, as those of mutations do. */
+  readonly patchTypes?: boolean;
   /** The types of the policy's own variables, which come before the expression. */
   readonly variables?: ReadonlyMap<string, CelType>;
 }
@@ -81,8 +83,8 @@ export type Compiled =
 /** Compiles an expression whose result must have one of `types`; no types: any. */
 export function compileAdmission(
   text: string,
-  { params = false, authorizer = false, variables }: Declared,
-  types: readonly CelType['name'][],
+  { params = false, authorizer = false, patchTypes = false, variables }: Declared,
+  types: readonly string[],
 ): Compiled {
   const declared = new Map<string, CelType>([
     ...always,
@@ -96,10 +98,11 @@ export function compileAdmission(
     ...(variables === undefined ? [] : [['variables', { name: 'object', fields: variables } as const] as const]),
   ]);
   try {
-    const program = compileExpression(text, declared);
-    if (types.length === 0 || types.includes(program.type.name)) return { program };
-    const [only] = types;
-    return { problem: `must evaluate to ${types.length === 1 ? only : `one of [${types.join(' ')}]`}` };
+    const program = compileExpression(text, declared, { patchTypes });
+    const type = printType(program.type);
+    if (types.length === 0 || types.includes(type)) return { program };
+    const wanted = types.length === 1 ? types[0] : `one of [${types.join(' ')}]`;
+    return { problem: `must evaluate to ${wanted} but got ${type}` };
   } catch (error) {
     if (error instanceof CelCheckError) return { problem: `compilation failed: ${error.message}` };
     throw error;

@@ -73,3 +73,13 @@ function namedRuleErrors(path: string, rule: NamedRule): FieldError[] {
 /** The error of a policy without rules: they also give its expressions a type. */
 export const rulesErrors = (path: string, { resourceRules = [] }: MatchResources): FieldError[] =>
   resourceRules.length === 0 ? [required(`${path}.resourceRules`)] : [];
+
+const mutatingOperations: readonly string[] = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
+
+/** The errors of operations whose objects a policy cannot change. */
+export const mutatingOperationErrors = (path: string, { resourceRules = [] }: MatchResources): FieldError[] =>
+  resourceRules.flatMap(({ operations = [] }) =>
+    operations
+      .filter((operation) => !mutatingOperations.includes(operation))
+      .map((operation) => notSupported(`${path}.resourceRules.operations`, operation, mutatingOperations)),
+  );

@@ -3,6 +3,7 @@ import type { Infer } from '../../schema/infer.ts';
 import { always, bytes, int32, list, listMap, oneOf, optional, pointer, string, struct } from '../../schema/schema.ts';
 
 export const registration = 'io.k8s.api.admissionregistration.v1';
+export const registrationBeta = 'io.k8s.api.admissionregistration.v1beta1';
 
 const serviceReference = struct(`${registration}.ServiceReference`, 'Identifies a port of a Service.', {
   namespace: always(1, string, 'The namespace of the Service.', { required: true }),

@@ -1,9 +1,7 @@
 // The decisions of a policy about a write, from its compiled expressions and their variables.
 
-import type {
-  PolicyExpression,
-  PolicyExpressions,
-} from '../../../api/kinds/admissionregistration/validatingadmissionpolicy/expressions.ts';
+import type { PolicyExpression } from '../../../api/kinds/admissionregistration/policy-expressions.ts';
+import type { PolicyExpressions } from '../../../api/kinds/admissionregistration/validatingadmissionpolicy/expressions.ts';
 import type { Value } from '../../../api/cel/values.ts';
 import { CelError, CelMap } from '../../../api/cel/values.ts';
 import type { Budget } from '../expressions.ts';
@@ -12,7 +10,7 @@ import type { CompiledCondition } from '../match-conditions.ts';
 import { conditionsMatch } from '../match-conditions.ts';
 
 /** Kubernetes' limits: the cost of all expressions of a policy with one parameter, and the length of a message. */
-const maxPolicyCost = 10_000_000;
+export const maxPolicyCost = 10_000_000;
 const maxMessageBytes = 5 * 1024;
 const maxAnnotationLength = 10 * 1024;
 
@@ -58,8 +56,7 @@ export function* evaluatePolicy(
     if (!matches) return nothing;
   }
   const budget: Budget = { left: maxPolicyCost };
-  const variables = new Map(given);
-  variables.set('variables', new LazyVariables(declared, variables, budget));
+  const variables = withPolicyVariables(given, declared, budget);
   const run = (expression: PolicyExpression): Value => {
     if (expression.program === undefined) throw new EvaluationError(`compilation error: ${expression.problem}`);
     return evaluate({ text: expression.text, program: expression.program }, variables, budget);
@@ -113,6 +110,16 @@ function usableMessage(made: Value | EvaluationError | undefined): string {
   if (typeof made !== 'string') return '';
   const text = made.trim();
   return Buffer.byteLength(text) > maxMessageBytes || text.includes('\n') ? '' : text;
+}
+
+/** The variables of expressions with those of the policy. */
+export function withPolicyVariables(
+  given: ReadonlyMap<string, Value>,
+  declared: ReadonlyMap<string, PolicyExpression>,
+  budget: Budget,
+): ReadonlyMap<string, Value> {
+  const variables = new Map(given);
+  return variables.set('variables', new LazyVariables(declared, variables, budget));
 }
 
 /** The variables of a policy, each evaluated once, when an expression first reads it. */

@@ -2,49 +2,26 @@ import { validatingAdmissionPolicyKind } from '../../../api/kinds/admissionregis
 import type { PolicyExpressions } from '../../../api/kinds/admissionregistration/validatingadmissionpolicy/expressions.ts';
 import { compilePolicy } from '../../../api/kinds/admissionregistration/validatingadmissionpolicy/expressions.ts';
 import type {
-  ParamKind,
   PolicySpec,
   ValidatingAdmissionPolicy,
 } from '../../../api/kinds/admissionregistration/validatingadmissionpolicy/schema.ts';
-import type {
-  ParamRef,
-  ValidatingAdmissionPolicyBinding,
-} from '../../../api/kinds/admissionregistration/validatingadmissionpolicybinding/kind.ts';
+import type { ValidatingAdmissionPolicyBinding } from '../../../api/kinds/admissionregistration/validatingadmissionpolicybinding/kind.ts';
 import { validatingAdmissionPolicyBindingKind } from '../../../api/kinds/admissionregistration/validatingadmissionpolicybinding/kind.ts';
-import type { MatchResources } from '../../../api/kinds/admissionregistration/match-resources.ts';
-import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import { failure, forbidden } from '../../../api/errors.ts';
 import type { Kind } from '../../../api/kind.ts';
-import { apiVersionOf } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
-import { requirementsOf } from '../../../api/selectors/label-selector.ts';
-import { matchesLabels } from '../../../api/selectors/labels.ts';
 import { celValueOf } from '../../../api/structural/cel-types.ts';
 import { yieldToEventLoop } from '../../../machine/timers.ts';
-import type { Authorizer } from '../../access/authorize.ts';
-import type { WatchCache } from '../../cache/watch-cache.ts';
-import type { ServedResources } from '../../served-resources.ts';
-import type { AdmissionAttributes } from '../attributes.ts';
-import type { Conversions } from '../../conversion/conversions.ts';
+import type { AdmissionAttributes, ReviewOutput } from '../attributes.ts';
 import { prepareReview, targetOf } from '../attributes.ts';
-import { variablesOf } from '../expressions.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions } from '../match-conditions.ts';
-import type { MatchCriteria } from '../matching.ts';
-import { matchedKind } from '../matching.ts';
 import { ParsedObjects } from '../parsed-objects.ts';
-import type { ReviewOutput } from '../webhooks/webhooks.ts';
 import type { PolicyResult } from './evaluate.ts';
 import { evaluatePolicy } from './evaluate.ts';
 import { PolicyMetrics } from './metrics.ts';
-
-export interface PoliciesOptions {
-  readonly watchCache: WatchCache;
-  readonly resources: ServedResources;
-  readonly access: Authorizer;
-  /** Converts objects to the versions of the rules. */
-  readonly conversions: Pick<Conversions, 'convert'>;
-}
+import type { PolicyScopeOptions } from './scope.ts';
+import { ConfigurationError, PolicyScope } from './scope.ts';
 
 interface Policy {
   readonly name: string;
@@ -60,21 +37,20 @@ interface Denial {
   readonly reason: string;
 }
 
-/** An error of a policy or a binding that the failure policy decides about. */
-class ConfigurationError extends Error {}
-
 /** Other requests run when the expressions of a write have taken this long. */
 const turnMs = 5;
 
 /** Evaluates ValidatingAdmissionPolicies for a write; see docs/reference/api.md. */
 export class Policies {
   readonly metrics = new PolicyMetrics();
-  readonly #options: PoliciesOptions;
+  readonly #options: PolicyScopeOptions;
+  readonly #scope: PolicyScope;
   readonly #policies: ParsedObjects<Policy>;
   readonly #bindings: ParsedObjects<ValidatingAdmissionPolicyBinding>;
 
-  constructor(options: PoliciesOptions) {
+  constructor(options: PolicyScopeOptions) {
     this.#options = options;
+    this.#scope = new PolicyScope(options);
     const { watchCache } = options;
     this.#policies = new ParsedObjects(watchCache.of(validatingAdmissionPolicyKind), policyOf);
     this.#bindings = new ParsedObjects(watchCache.of(validatingAdmissionPolicyBindingKind), (object) => object);
@@ -91,42 +67,19 @@ export class Policies {
     if (attributes.kind.group === validatingAdmissionPolicyKind.group) return;
     const denials: Denial[] = [];
     for (const policy of this.#policies.all) {
-      const kind = this.#matchedKind(policy.spec.matchConstraints, attributes);
+      const kind = this.#scope.matchedKind(policy.spec.matchConstraints, attributes);
       if (kind === undefined) continue;
       await prepareReview(attributes, kind, this.#options.conversions);
       const annotations = new Map<string, Set<string>>();
       for (const binding of this.#bindings.all) {
-        if (binding.spec?.policyName !== policy.name || !this.#isBound(binding, attributes)) continue;
+        if (binding.spec?.policyName !== policy.name || !this.#scope.isBound(binding.spec.matchResources, attributes))
+          continue;
         denials.push(...(await this.#check({ policy, binding, kind }, attributes, { output, annotations })));
       }
       for (const [key, values] of annotations) output.annotate(`${policy.name}/${key}`, [...values].join(', '));
     }
     const [first] = denials;
     if (first !== undefined) throw denied(attributes, first);
-  }
-
-  #matchedKind(match: MatchResources | undefined, attributes: AdmissionAttributes): Kind | undefined {
-    return matchedKind(criteriaOf(match ?? {}), attributes, (namespace) => this.#namespace(namespace)?.metadata.labels);
-  }
-
-  /** Whether the binding applies to a write that its policy matches; without rules it applies to all of them. */
-  #isBound(
-    { spec: { matchResources } = {} }: ValidatingAdmissionPolicyBinding,
-    attributes: AdmissionAttributes,
-  ): boolean {
-    if (matchResources === undefined) return true;
-    const { resourceRules = [] } = matchResources;
-    return (
-      this.#matchedKind(
-        { ...matchResources, resourceRules: resourceRules.length > 0 ? resourceRules : anyRule },
-        attributes,
-      ) !== undefined
-    );
-  }
-
-  #namespace(name: string): ApiObject | undefined {
-    const cache = this.#options.watchCache.of(namespaceKind);
-    return cache.get(cache.key('', name))?.object;
   }
 
   async #check(
@@ -140,18 +93,15 @@ export class Policies {
   ): Promise<readonly Denial[]> {
     const { name, spec, conditions, expressions } = policy;
     const source = { policy: name, binding: binding.metadata.name ?? '' };
-    const { namespace: within } = targetOf(attributes);
-    const isNamespace = attributes.kind === namespaceKind;
     let params: readonly (ApiObject | undefined)[];
     try {
-      params = this.#paramsOf(spec.paramKind, binding.spec?.paramRef, isNamespace ? '' : within);
+      params = this.#scope.paramsOf(spec.paramKind, binding.spec?.paramRef, attributes);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const message = `failed to configure binding: ${error.message}`;
       return spec.failurePolicy === 'Ignore' ? [] : [{ ...source, message, reason: 'Invalid' }];
     }
-    const namespace = within === '' || isNamespace ? undefined : this.#namespace(within);
-    const shared = variablesOf(attributes, kind, { access: this.#options.access, namespace });
+    const shared = this.#scope.variables(attributes, kind);
     const denials: Denial[] = [];
     for (const param of params) {
       const variables = new Map([...shared, ['params', celValueOf(param, undefined)] as const]);
@@ -214,50 +164,6 @@ export class Policies {
     }
     return denials;
   }
-
-  /** The parameters of a binding; undefined stands for none. Throws a `ConfigurationError`. */
-  #paramsOf(
-    paramKind: ParamKind | undefined,
-    paramRef: ParamRef | undefined,
-    within: string,
-  ): readonly (ApiObject | undefined)[] {
-    if (paramKind === undefined || paramRef === undefined) return [undefined];
-    const kind = this.#options.resources.kinds.find(
-      (each) => apiVersionOf(each) === paramKind.apiVersion && each.kind === paramKind.kind,
-    );
-    if (kind === undefined)
-      throw new ConfigurationError(
-        `paramKind kind \`${paramKind.apiVersion ?? ''}, Kind=${paramKind.kind ?? ''}\` not known`,
-      );
-    const { name = '', namespace = '', selector, parameterNotFoundAction } = paramRef;
-    if (!kind.namespaced && namespace !== '') {
-      throw new ConfigurationError('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
-    }
-    const place = kind.namespaced ? namespace || within : '';
-    if (kind.namespaced && place === '') {
-      throw new ConfigurationError(
-        'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
-      );
-    }
-    const cache = this.#options.watchCache.of(kind.storage?.kind ?? kind);
-    const items =
-      name === ''
-        ? cache.range(cache.scope(place))
-        : [cache.get(cache.key(place, name))].filter((item) => item !== undefined);
-    const requirements = name === '' ? (requirementsOf(selector ?? {}) ?? []) : [];
-    const found = items
-      .map(({ object }) => object)
-      .filter(({ metadata }) => matchesLabels(requirements, metadata.labels))
-      .map((object) => ({
-        ...(kind.storage === undefined ? object : kind.storage.fromStorage(object)),
-        apiVersion: apiVersionOf(kind),
-        kind: kind.kind,
-      }));
-    if (found.length === 0 && parameterNotFoundAction === 'Deny') {
-      throw new ConfigurationError('no params found for policy binding with `Deny` parameterNotFoundAction');
-    }
-    return found;
-  }
 }
 
 function policyOf(object: ApiObject): Policy {
@@ -265,14 +171,6 @@ function policyOf(object: ApiObject): Policy {
   const conditions = compileConditions(spec.matchConditions ?? [], { params: spec.paramKind !== undefined });
   return { name: metadata.name ?? '', spec, conditions, expressions: compilePolicy(spec) };
 }
-
-const anyRule = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }];
-
-const criteriaOf = ({ resourceRules = [], excludeResourceRules = [], ...match }: MatchResources): MatchCriteria => ({
-  ...match,
-  rules: resourceRules,
-  excluded: excludeResourceRules,
-});
 
 const codes: Readonly<Record<string, number>> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413 };
 

@@ -77,6 +77,15 @@ suite('a webhook', () => {
     assert.equal(webhook.connections(), 1, 'one connection for all');
   });
 
+  test('is called at a path without the repeated slashes that envtest configures', async () => {
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    const url = `https://127.0.0.1:${webhook.port}//check//now/`;
+    await configure(server, settings(webhook, { clientConfig: { url, caBundle: webhook.caBundle } }));
+    assert.equal((await server.ask('POST', maps, map('a'))).status, 201);
+    assert.equal(webhook.requests[0]?.url, '/check/now?timeout=10s');
+  });
+
   test('adds warnings to allowed and denied requests', async () => {
     await using webhook = await startWebhook(({ dryRun }) => ({ allowed: dryRun, warnings: ['be careful'] }));
     await using server = await testServer();

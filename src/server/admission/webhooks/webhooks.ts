@@ -12,13 +12,16 @@ import { forbidden, internalError, StatusError } from '../../../api/errors.ts';
 import type { Kind } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
 import { equalJson } from '../../../api/schema/equal-json.ts';
+import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { Authorizer } from '../../access/authorize.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Conversions } from '../../conversion/conversions.ts';
 import { Caller } from '../../webhooks/caller.ts';
-import type { AdmissionAttributes } from '../attributes.ts';
+import type { AdmissionAttributes, ReviewOutput } from '../attributes.ts';
 import { prepareReview, targetOf } from '../attributes.ts';
 import { EvaluationError, variablesOf } from '../expressions.ts';
+import type { ChangeObject } from '../mutation-round.ts';
+import type { Mutated, MutationRound } from '../mutation-round.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions, conditionsMatch } from '../match-conditions.ts';
 import { matchedKind } from '../matching.ts';
@@ -37,27 +40,6 @@ export interface WebhooksOptions {
   readonly log: Logger;
   readonly uid: () => string;
 }
-
-/** What a review can add to the response and to the audit log. */
-export interface ReviewOutput {
-  readonly warnings: string[];
-  readonly annotate: (key: string, value: string) => void;
-}
-
-/** Applies the patch of a webhook to the object of a write, which it reviewed in `kind`. Throws a 500 if that fails. */
-export type ApplyPatch = (object: ApiObject, kind: Kind, patch: unknown) => Promise<ApiObject>;
-
-/** How webhooks change the object of a write. */
-interface Changes {
-  readonly apply: ApplyPatch;
-  /** Completes an object after a change, before webhooks with the reinvocation policy `IfNeeded` are called again. */
-  readonly between: (object: ApiObject) => Promise<ApiObject>;
-}
-
-const unchangeable: Changes = {
-  apply: (object) => Promise.resolve(object),
-  between: (object) => Promise.resolve(object),
-};
 
 /** A webhook of a configuration, with its compiled match conditions. */
 interface ConfiguredWebhook {
@@ -129,55 +111,39 @@ export class Webhooks implements Disposable {
   }
 
   /**
-   * Calls the mutating webhooks that apply, one after the other, and returns the changed object, which a
-   * deletion does not have.
+   * Calls the mutating webhooks that apply, one after the other, and returns the changed object, which a deletion does
+   * not have. In the second round, only those whose call is to be repeated.
    */
   async mutate(
     attributes: AdmissionAttributes,
-    output: ReviewOutput,
-    { apply, between }: Changes = unchangeable,
-  ): Promise<ApiObject | undefined> {
-    if (isExempt(attributes)) return attributes.object;
-    const webhooks = this.#mutating.all.flat();
+    { round, output, change, reinvocation }: MutationRound,
+  ): Promise<Mutated> {
     let { object } = attributes;
+    if (isExempt(attributes)) return { object, isChanged: false };
     let isChanged = false;
-    let invoked = new Set<ConfiguredWebhook>();
-    const repeated = new Set<ConfiguredWebhook>();
-    const repeatInvoked = (): void => {
-      for (const each of invoked) repeated.add(each);
-      invoked = new Set();
-    };
-    const call = async (each: ConfiguredWebhook, round: number, index: number): Promise<void> => {
+    for (const [index, each] of this.#mutating.all.flat().entries()) {
+      const { configuration, webhook } = each;
+      const key = `${configuration}/${webhook.name}`;
+      if (round === 1 && !reinvocation.isRepeated(key)) continue;
       const current = { ...attributes, object };
       const kind = await this.#matchedKind(each, current, 'admit');
-      if (kind === undefined) return;
-      const { verdict, error } = await this.#review(
-        { ...each, kind },
-        current,
-        'admit',
-        output,
-        `round_${round}_index_${index}`,
-      );
+      if (kind === undefined) continue;
+      const matched = { ...each, kind };
+      const { verdict, error } = await this.#review(matched, current, 'admit', output, `round_${round}_index_${index}`);
       output.warnings.push(...(verdict?.warnings ?? []));
       if (error !== undefined) throw error;
       const patched =
-        verdict?.patch === undefined ? object : await this.#patched({ ...each, kind }, current, verdict.patch, apply);
+        verdict?.patch === undefined ? object : await this.#patched(matched, current, verdict.patch, change);
       const mutated = patched !== object && !equalJson(patched, object);
       annotateMutation(each, output, { round, index, mutated, patch: verdict?.patch });
       if (mutated) {
         isChanged = true;
-        repeatInvoked();
+        reinvocation.requireRepetition();
       }
       object = patched;
-      if (each.webhook.reinvocationPolicy === 'IfNeeded') invoked.add(each);
-    };
-    for (const [index, each] of webhooks.entries()) await call(each, 0, index);
-    if (!isChanged || object === undefined) return object;
-    const settled = await between(object);
-    if (!equalJson(settled, object)) repeatInvoked();
-    object = settled;
-    for (const [index, each] of webhooks.entries()) if (repeated.has(each)) await call(each, 1, index);
-    return object;
+      if (webhook.reinvocationPolicy === 'IfNeeded') reinvocation.record(key);
+    }
+    return { object, isChanged };
   }
 
   [Symbol.dispose](): void {
@@ -277,7 +243,7 @@ export class Webhooks implements Disposable {
     { webhook, kind }: MatchedWebhook,
     { object, operation }: AdmissionAttributes,
     patch: unknown,
-    apply: ApplyPatch,
+    change: ChangeObject,
   ): Promise<ApiObject> {
     const refuse = (message: string): Error => {
       const labels = { name: webhook.name, type: 'admit', operation } as const;
@@ -291,7 +257,7 @@ export class Webhooks implements Disposable {
       );
     }
     try {
-      return await apply(object, kind, patch);
+      return await change(object, kind, (document) => applyJsonPatch(document, patch));
     } catch (error) {
       if (error instanceof StatusError) throw refuse(messageOf(error));
       throw error;

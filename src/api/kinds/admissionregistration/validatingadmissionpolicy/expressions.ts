@@ -1,13 +1,8 @@
 // Compiles the expressions of a policy, for its validation and for its evaluation.
 
-import type { CelType } from '../../../cel/cel-type.ts';
-import { dyn } from '../../../cel/cel-type.ts';
-import type { Compiled, Declared } from '../expressions.ts';
-import { compileAdmission } from '../expressions.ts';
+import type { PolicyExpression } from '../policy-expressions.ts';
+import { compileVariables } from '../policy-expressions.ts';
 import type { AuditAnnotation, PolicySpec, Validation } from './schema.ts';
-
-/** An expression of a policy with its text. */
-export type PolicyExpression = Compiled & { readonly text: string };
 
 /** The compiled expressions of a policy; match conditions are compiled apart. */
 export interface PolicyExpressions {
@@ -21,20 +16,7 @@ export interface PolicyExpressions {
 }
 
 export function compilePolicy(spec: PolicySpec): PolicyExpressions {
-  const params = spec.paramKind !== undefined;
-  const types = new Map<string, CelType>();
-  const variables = new Map<string, PolicyExpression>();
-  const compile = (text: string, types: Parameters<typeof compileAdmission>[2], declared: Declared = {}) => ({
-    text,
-    ...compileAdmission(text, { params, authorizer: true, variables: available, ...declared }, types),
-  });
-  // The variables before an expression; the map grows while they are compiled.
-  const available: ReadonlyMap<string, CelType> = types;
-  for (const { name, expression } of spec.variables ?? []) {
-    const compiled = compile(expression, []);
-    variables.set(name, compiled);
-    types.set(name, compiled.program?.type ?? dyn);
-  }
+  const { variables, compile } = compileVariables(spec);
   return {
     variables,
     validations: (spec.validations ?? []).map((validation) => ({

@@ -2,6 +2,7 @@ import { ageColumn, column, nameColumn } from '../../../columns.ts';
 import { conditionErrors } from '../../../condition-errors.ts';
 import { defineKind } from '../../../kind.ts';
 import { defaultedMatch } from '../match-resources.ts';
+import { printParamKind } from '../validate-policy.ts';
 import type { ValidatingAdmissionPolicy } from './schema.ts';
 import { validatingAdmissionPolicy } from './schema.ts';
 import { policyErrors } from './validate.ts';
@@ -39,7 +40,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
       { type: 'integer' },
     ),
     column<ValidatingAdmissionPolicy>('ParamKind', 'Kind of the parameters.', ({ spec }) =>
-      spec?.paramKind === undefined ? '<unset>' : `${spec.paramKind.apiVersion ?? ''}/${spec.paramKind.kind ?? ''}`,
+      printParamKind(spec?.paramKind),
     ),
     ageColumn,
   ],

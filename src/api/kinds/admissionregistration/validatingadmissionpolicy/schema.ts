@@ -2,12 +2,8 @@ import { condition, objectSchema } from '../../../metadata.ts';
 import type { Infer } from '../../../schema/infer.ts';
 import { always, int64, list, listMap, oneOf, optional, pointer, string, struct } from '../../../schema/schema.ts';
 import { matchResources } from '../match-resources.ts';
+import { paramKind, policyVariable } from '../policy-schema.ts';
 import { matchCondition, registration } from '../webhook-schema.ts';
-
-const paramKind = struct(`${registration}.ParamKind`, 'The kind of the parameters of a policy.', {
-  apiVersion: optional(1, string, 'The group and version of the parameters.'),
-  kind: optional(2, string, 'The kind of the parameters.'),
-});
 
 const validation = struct(`${registration}.Validation`, 'A condition that the write must meet.', {
   expression: always(
@@ -24,11 +20,6 @@ const validation = struct(`${registration}.Validation`, 'A condition that the wr
 const auditAnnotation = struct(`${registration}.AuditAnnotation`, 'An annotation of the audit event.', {
   key: always(1, string, 'The key of the annotation, after the name of the policy and a slash.', { required: true }),
   valueExpression: always(2, string, 'A CEL expression for the value. Null adds no annotation.', { required: true }),
-});
-
-const variable = struct(`${registration}.Variable`, 'A variable of the expressions of a policy.', {
-  name: always(1, string, 'The name: expressions read it as variables.NAME.', { required: true }),
-  expression: always(2, string, 'A CEL expression for the value, evaluated when it is first read.', { required: true }),
 });
 
 const spec = struct(
@@ -51,7 +42,7 @@ const spec = struct(
     ),
     variables: optional(
       7,
-      listMap(variable, ['name'], { mergeKey: 'name' }),
+      listMap(policyVariable, ['name'], { mergeKey: 'name' }),
       'Variables, which can read those before them.',
     ),
   },
@@ -88,4 +79,3 @@ export type ValidatingAdmissionPolicy = Infer<typeof validatingAdmissionPolicy>;
 export type PolicySpec = Infer<typeof spec>;
 export type Validation = Infer<typeof validation>;
 export type AuditAnnotation = Infer<typeof auditAnnotation>;
-export type ParamKind = Infer<typeof paramKind>;

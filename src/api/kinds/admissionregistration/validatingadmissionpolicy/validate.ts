@@ -1,12 +1,14 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, invalidValue, notSupported, required } from '../../../field-errors.ts';
-import { dns1035LabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
+import { qualifiedNameErrors } from '../../../names.ts';
 import { equalJson } from '../../../schema/equal-json.ts';
 import { matchConditionErrors } from '../match-conditions.ts';
 import { matchErrors, rulesErrors } from '../match-resources.ts';
-import type { PolicyExpression, PolicyExpressions } from './expressions.ts';
+import type { PolicyExpression } from '../policy-expressions.ts';
+import type { PolicyExpressions } from './expressions.ts';
 import { compilePolicy } from './expressions.ts';
-import type { AuditAnnotation, ParamKind, PolicySpec, Validation, ValidatingAdmissionPolicy } from './schema.ts';
+import { paramKindErrors, problemsOf, variableErrors } from '../validate-policy.ts';
+import type { AuditAnnotation, PolicySpec, Validation, ValidatingAdmissionPolicy } from './schema.ts';
 
 const failurePolicies: readonly string[] = ['Fail', 'Ignore'];
 const reasons: readonly string[] = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
@@ -25,7 +27,7 @@ export function policyErrors(
     ...(failurePolicies.includes(failurePolicy)
       ? []
       : [notSupported('spec.failurePolicy', failurePolicy, failurePolicies)]),
-    ...(paramKind === undefined ? [] : paramKindErrors('spec.paramKind', paramKind)),
+    ...paramKindErrors('spec.paramKind', paramKind),
     ...(matchConstraints === undefined
       ? [required('spec.matchConstraints')]
       : [
@@ -36,7 +38,7 @@ export function policyErrors(
       declared: { params: paramKind !== undefined },
       stored: old?.spec?.matchConditions ?? [],
     }),
-    ...variableErrors('spec.variables', spec, expressions),
+    ...variableErrors('spec.variables', spec.variables ?? [], expressions.variables),
     ...contentErrors(spec),
     ...expressions.validations.flatMap(({ validation, condition, message }, index) =>
       validationErrors(`spec.validations[${index}]`, validation, { condition, message }),
@@ -44,43 +46,6 @@ export function policyErrors(
     ...annotationErrors('spec.auditAnnotations', name, expressions),
   ];
 }
-
-function paramKindErrors(path: string, { apiVersion = '', kind = '' }: ParamKind): FieldError[] {
-  const [first = '', second, ...more] = apiVersion.split('/');
-  const [group, version] = second === undefined ? ['', first] : [first, second];
-  const at = `${path}.apiVersion`;
-  const versionErrors =
-    apiVersion === ''
-      ? [required(at)]
-      : more.length > 0
-        ? [invalidValue(at, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)]
-        : [
-            ...(group === '' ? [] : dnsSubdomainErrors(group).map((problem) => invalidValue(at, group, problem))),
-            ...(version === ''
-              ? [invalidValue(at, apiVersion, 'version must be specified')]
-              : dns1035LabelErrors(version).map((problem) => invalidValue(at, version, problem))),
-          ];
-  const kindProblems = kind === '' ? [] : dns1035LabelErrors(kind.toLowerCase());
-  return [
-    ...versionErrors,
-    ...(kind === '' ? [required(`${path}.kind`)] : []),
-    ...kindProblems.map((problem) =>
-      invalidValue(`${path}.kind`, kind, `may have mixed case, but should otherwise match: ${problem}`),
-    ),
-  ];
-}
-
-const variableErrors = (path: string, { variables = [] }: PolicySpec, compiled: PolicyExpressions): FieldError[] =>
-  variables.flatMap(({ name, expression }, index) => [
-    ...(name.trim() === ''
-      ? [required(`${path}[${index}].name`, 'name is not specified')]
-      : /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name)
-        ? []
-        : [invalidValue(`${path}[${index}].name`, name, 'must be a valid CEL identifier')]),
-    ...(expression.trim() === ''
-      ? [required(`${path}[${index}].expression`, 'expression is not specified')]
-      : problemsOf(`${path}[${index}].expression`, compiled.variables.get(name))),
-  ]);
 
 function contentErrors({ validations = [], auditAnnotations = [] }: PolicySpec): FieldError[] {
   if (validations.length > 0 || auditAnnotations.length > 0) return [];
@@ -143,6 +108,3 @@ const keyErrors = (path: string, policy: string, { key }: AuditAnnotation): Fiel
   policy === ''
     ? [invalidValue(path, key, 'requires metadata.name be non-empty')]
     : qualifiedNameErrors(`${policy}/${key}`).map((problem) => invalidValue(path, `${policy}/${key}`, problem));
-
-const problemsOf = (path: string, compiled: PolicyExpression | undefined): FieldError[] =>
-  compiled?.problem === undefined ? [] : [invalidValue(path, compiled.text, compiled.problem)];

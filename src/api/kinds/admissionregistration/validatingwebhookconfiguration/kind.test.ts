@@ -144,7 +144,7 @@ suite('validation of a webhook', () => {
         'webhooks[0].matchConditions[0].name: Required value',
         'webhooks[0].matchConditions[2].expression: Required value',
         'webhooks[0].matchConditions[2].name: Duplicate value: "a"',
-        'webhooks[0].matchConditions[3].expression: Invalid value: "1": must evaluate to bool',
+        'webhooks[0].matchConditions[3].expression: Invalid value: "1": must evaluate to bool but got int',
       ],
     },
   ];
