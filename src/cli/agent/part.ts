@@ -50,7 +50,7 @@ const flags: readonly Flag[] = [
   {
     name: 'allow-root',
     ...booleanFlag,
-    description: 'run although the agent is root: everyone who may create Pods can then run programs as root',
+    description: 'run as root: users who can create Pods can then run programs as root',
   },
   {
     name: 'allow-host-path',
@@ -91,7 +91,7 @@ export const part: Part = {
   name: 'agent',
   description:
     'Make this machine a Node: run the Pods that are bound to it as processes, check their health and report their status. ' +
-    'Whoever may create Pods in the cluster can run programs as the user of the agent.',
+    'Users who can create Pods in the cluster can run programs as the user of the agent.',
   examples: [
     'fairlead user add node-1 --node',
     'fairlead agent --kubeconfig node-1.kubeconfig --node-name node-1',

@@ -28,7 +28,7 @@ export interface EncodeOptions {
 export function encodeQuery(query: UpstreamQuery, { id, edns, cases }: EncodeOptions): Uint8Array | undefined {
   const { question, dnssecOk, checkingDisabled, hops } = query;
   const writer = new MessageWriter();
-  // AD asks for the AD bit in the answer (RFC 6840 §5.7).
+  // AD requests the AD bit in the answer (RFC 6840 §5.7).
   const flags = flagBits.RD | flagBits.AD | (checkingDisabled ? flagBits.CD : 0);
   writer.header({ id, flags, questions: 1, answers: 0, authorities: 0, additionals: edns ? 1 : 0 });
   if (!writer.question(question)) return undefined;

@@ -54,7 +54,7 @@ export function project(merged: Merged, target: Target): Desired {
     keepsSrvNames: member.keepsSrvNames,
     except: untouchedClusters,
     silent: silentClusters,
-    // A draining cluster goes on using its own endpoints.
+    // A draining cluster continues to use its own endpoints.
     draining: drainingClusters.has(member.id) ? drainingClusters.difference(new Set([member.id])) : drainingClusters,
     mirrors,
   };

@@ -18,7 +18,7 @@ interface Observed {
   readonly now: number;
 }
 
-/** How the Job ends; undefined: it goes on. What was decided once stays. */
+/** The result of the Job; undefined: it is not finished. A result never changes. */
 export function finishOf(observed: Observed): Finish | undefined {
   const { conditions } = observed.job.status;
   const failing = conditionOf(conditions, 'FailureTarget');
