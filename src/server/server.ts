@@ -88,8 +88,8 @@ export interface ServerOptions {
   readonly tokens: readonly StaticToken[];
   /** How service account tokens are signed. Without a directory the keys exist only in memory. */
   readonly accountTokens?: { readonly keyDirectory?: string; readonly issuer?: string };
-  /** Whether every namespace gets a ServiceAccount and the authorities of the server; default: true. */
-  readonly fillsNamespaces?: boolean;
+  /** Whether the server fills new namespaces and empties terminating ones; default: true. */
+  readonly managesNamespaces?: boolean;
   readonly log: Logger;
   /** Settings of the watch cache. */
   readonly cache?: CacheTuning;
@@ -208,7 +208,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       loops = await startLoops(context, {
         ca: options.tls.ca,
         restore,
-        fillsNamespaces: options.fillsNamespaces,
+        managesNamespaces: options.managesNamespaces,
       });
       leave = async () => {
         const left = await servers.withdraw();

@@ -42,7 +42,7 @@ const keywords: ReadonlySet<string> = new Set([
 ]);
 
 /** The name of a property in expressions; undefined if it has none. */
-function escaped(name: string): string | undefined {
+export function escaped(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
   const text = escapes.reduce((result, [from, to]) => result.replaceAll(from, to), name);
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? text : undefined;

@@ -51,8 +51,8 @@ export async function runApiServer(args: readonly string[], { out }: Streams): P
     admissionPlugins: options.plugins,
     tokens: [],
     accountTokens: options.issuer === undefined ? {} : { issuer: options.issuer },
-    // Controllers do that, and envtest has none: suites count the objects of their namespaces.
-    fillsNamespaces: false,
+    // Controllers do that in Kubernetes, and envtest has none: suites expect the objects of a deleted namespace.
+    managesNamespaces: false,
     log,
   });
   if (!stop.requested.aborted) {

@@ -5,6 +5,7 @@ import type { ServerContext } from '../context.ts';
 import { Definitions } from '../custom/definitions.ts';
 import { expireEvents } from './event-expiry.ts';
 import { NamespaceLifecycle } from './namespaces.ts';
+import { PolicyStatus } from './policy-status.ts';
 import { PodReaper } from './pod-reaper.ts';
 import { repeat } from './repeat.ts';
 import { monitorStore } from './store-monitor.ts';
@@ -23,7 +24,7 @@ export interface Loops extends AsyncDisposable {
 }
 
 /**
- * Starts the loops: namespaces, definitions of custom resources, roles, terminated Pods, expired Events, bookmarks, compaction, and initial objects, which
+ * Starts the loops: namespaces, definitions of custom resources, admission policies, roles, terminated Pods, expired Events, bookmarks, compaction, and initial objects, which
  * `restore` creates again.
  */
 export async function startLoops(
@@ -31,8 +32,8 @@ export async function startLoops(
   {
     ca,
     restore,
-    fillsNamespaces = true,
-  }: { readonly ca: string; readonly restore: () => Promise<void>; readonly fillsNamespaces?: boolean | undefined },
+    managesNamespaces = true,
+  }: { readonly ca: string; readonly restore: () => Promise<void>; readonly managesNamespaces?: boolean | undefined },
 ): Promise<Loops> {
   const { store, log } = context;
   await using stack = new AsyncDisposableStack();
@@ -59,16 +60,20 @@ export async function startLoops(
   stack.defer(() => aggregation.close());
   await aggregation.start();
   context.quotas.start();
+  const policies = new PolicyStatus(context);
+  stack.defer(() => policies.close());
   const definitions = new Definitions(context);
   stack.defer(() => definitions.close());
   definitions.start();
   await definitions.settled();
-  const namespaces = new NamespaceLifecycle(context, ca, { fillsNamespaces });
+  const namespaces = new NamespaceLifecycle(context, ca);
   stack.defer(() => namespaces.close());
-  namespaces.start();
+  if (managesNamespaces) namespaces.start();
   const held = stack.move();
   return {
-    publishCa: (next) => namespaces.publishCa(next),
+    publishCa: (next) => {
+      if (managesNamespaces) namespaces.publishCa(next);
+    },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

@@ -24,7 +24,6 @@ const retryMs = { first: 50, most: 5000 };
 export class NamespaceLifecycle {
   readonly #context: ServerContext;
   #ca: string;
-  readonly #fillsNamespaces: boolean;
   readonly #log: Logger;
   readonly #watches = new DisposableStack();
   /** Names to reconcile; each is queued once. */
@@ -36,11 +35,9 @@ export class NamespaceLifecycle {
   #working: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  /** Without `fillsNamespaces`, new namespaces stay empty. */
-  constructor(context: ServerContext, ca: string, { fillsNamespaces }: { readonly fillsNamespaces: boolean }) {
+  constructor(context: ServerContext, ca: string) {
     this.#context = context;
     this.#ca = ca;
-    this.#fillsNamespaces = fillsNamespaces;
     this.#log = context.log.child({ loop: 'namespaces' });
   }
 
@@ -129,7 +126,7 @@ export class NamespaceLifecycle {
         throw error;
       });
     }
-    if (this.#fillsNamespaces) await this.#ensureContent(name);
+    await this.#ensureContent(name);
     return true;
   }
 

@@ -204,7 +204,8 @@ function withServerMetadata(kind: Kind, next: ApiObject, old: ApiObject): ApiObj
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-  const { selfLink: _selfLink, generation: _, ...sent } = next.metadata;
+  // As in Kubernetes, the namespace in a cluster-scoped object is ignored.
+  const { selfLink: _selfLink, generation: _, namespace: _namespace, ...sent } = next.metadata;
   // Clients may omit these fields, but not change them.
   const marks = {
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),

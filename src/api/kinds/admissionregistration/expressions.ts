@@ -60,7 +60,10 @@ const namespaceType = objectOf({
 
 /** Which of the variables an expression may use, besides the object, the old object, the request and the namespace. */
 export interface Declared {
-  readonly params?: boolean;
+  /** Whether there are parameters, or their type if it is known. */
+  readonly params?: boolean | CelType;
+  /** The type of the object, if it is known. */
+  readonly object?: CelType;
   readonly authorizer?: boolean;
   /** Whether the expression can construct objects and patches, as those of mutations do. */
   readonly patchTypes?: boolean;
@@ -69,8 +72,6 @@ export interface Declared {
 }
 
 const always: readonly (readonly [string, CelType])[] = [
-  ['object', dyn],
-  ['oldObject', dyn],
   ['request', requestType],
   ['namespaceObject', namespaceType],
 ];
@@ -83,12 +84,14 @@ export type Compiled =
 /** Compiles an expression whose result must have one of `types`; no types: any. */
 export function compileAdmission(
   text: string,
-  { params = false, authorizer = false, patchTypes = false, variables }: Declared,
+  { params = false, object = dyn, authorizer = false, patchTypes = false, variables }: Declared,
   types: readonly string[],
 ): Compiled {
   const declared = new Map<string, CelType>([
+    ['object', object],
+    ['oldObject', object],
     ...always,
-    ...(params ? [['params', dyn] as const] : []),
+    ...(params === false ? [] : [['params', params === true ? dyn : params] as const]),
     ...(authorizer
       ? ([
           ['authorizer', simple('authorizer')],

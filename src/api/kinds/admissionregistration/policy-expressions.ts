@@ -9,14 +9,14 @@ import type { ParamKind, PolicyVariable } from './policy-schema.ts';
 /** An expression of a policy with its text. */
 export type PolicyExpression = Compiled & { readonly text: string };
 
-/** Compiles the variables of a policy, each of which can read those before it. */
-export function compileVariables({
-  paramKind,
-  variables: given = [],
-}: {
-  readonly paramKind?: ParamKind;
-  readonly variables?: readonly PolicyVariable[];
-}): {
+/** Compiles the variables of a policy, each of which can read those before it, with the types of objects if they are known. */
+export function compileVariables(
+  {
+    paramKind,
+    variables: given = [],
+  }: { readonly paramKind?: ParamKind; readonly variables?: readonly PolicyVariable[] },
+  typed: Pick<Declared, 'object' | 'params'> = {},
+): {
   readonly variables: ReadonlyMap<string, PolicyExpression>;
   /** Compiles an expression that can read all variables. */
   readonly compile: (text: string, types: readonly string[], declared?: Declared) => PolicyExpression;
@@ -26,7 +26,7 @@ export function compileVariables({
   const variables = new Map<string, PolicyExpression>();
   const compile = (text: string, results: readonly string[], declared: Declared = {}): PolicyExpression => ({
     text,
-    ...compileAdmission(text, { params, authorizer: true, variables: types, ...declared }, results),
+    ...compileAdmission(text, { params, authorizer: true, variables: types, ...typed, ...declared }, results),
   });
   for (const { name, expression } of given) {
     const compiled = compile(expression, []);
