@@ -4,6 +4,7 @@ import { nodeKind } from '../api/kinds/core/node/kind.ts';
 import type { Node } from '../api/kinds/core/node/schema.ts';
 import { podKind } from '../api/kinds/core/pod/kind.ts';
 import { serviceKind } from '../api/kinds/core/service/kind.ts';
+import type { Client } from '../client/client.ts';
 import { systemClock } from '../client/clock.ts';
 import { EventRecorder } from '../client/events.ts';
 import { Informers } from '../client/informers.ts';
@@ -50,6 +51,7 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
     const store = new RecordStore(agent.directory);
     const running = new Pods({
       agent,
+      podRange: await podRange(agent, client),
       client,
       clock,
       log,
@@ -125,4 +127,15 @@ export function startAgent(context: PartContext, agent: AgentOptions): RunningAg
       await informers.stop();
     },
   };
+}
+
+/** The range of addresses of Pods; undefined: they have that of the machine. */
+async function podRange({ network, nodeName }: AgentOptions, client: Client): Promise<string | undefined> {
+  if (network.mode === 'host') return undefined;
+  const range = network.cidr ?? (await client.find(nodeKind, { name: nodeName }))?.spec.podCIDR;
+  if (range === undefined)
+    throw new Error(
+      `there is no range of addresses for Pods: pass --pod-cidr, or set spec.podCIDR of the Node ${nodeName}`,
+    );
+  return range;
 }

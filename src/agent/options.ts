@@ -6,7 +6,15 @@ import type { LogLimits } from './processes/log-file.ts';
 export type PodNetwork =
   | { readonly mode: 'host' }
   /** Each Pod has a loopback address of its own, which only this machine reaches. */
-  | { readonly mode: 'loopback'; readonly cidr: string };
+  | { readonly mode: 'loopback'; readonly cidr: string }
+  /** Each Pod has a network namespace with an address of the range, by default the Pod range of the Node, and each container a root directory. */
+  | {
+      readonly mode: 'netns';
+      readonly cidr: string | undefined;
+      /** The DNS servers of the cluster; empty: the cluster IP of the Service kube-system/kube-dns. */
+      readonly clusterDns: readonly string[];
+      readonly clusterDomain: string;
+    };
 
 export interface AgentOptions {
   readonly nodeName: string;

@@ -110,4 +110,21 @@ describe('configuration', () => {
     await stand.podUntil('no-secret', 'is ready', isReady);
     await stand.must('delete', 'pod', 'no-secret', 'host');
   });
+
+  test(
+    'a process has the supplementary groups of its Pod',
+    { skip: process.getuid?.() !== 0 && 'root must switch users' },
+    async () => {
+      const securityContext = { runAsUser: 1234, supplementalGroups: [4000], fsGroup: 5000 };
+      const container = processContainer('c', [
+        'sh',
+        '-c',
+        'id -u; id -G; touch $VOLUME_DATA/x; stat -c %g $VOLUME_DATA/x; sleep 1000',
+      ]);
+      const volumes = [{ name: 'data', emptyDir: {} }];
+      await stand.create(podObject('groups', { securityContext, volumes, containers: [container] }));
+      await until('they are printed', async () => (await logOf('groups')) === '1234\n1234 4000 5000\n5000\n');
+      await stand.must('delete', 'pod', 'groups');
+    },
+  );
 });

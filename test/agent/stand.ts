@@ -1,10 +1,10 @@
 // A server, and an agent as a process of its own, driven by kubectl only.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { until } from '../../src/server/testing/until.ts';
-import type { Result } from '../harness/command.ts';
+import type { CommandOptions, Result } from '../harness/command.ts';
 import { run } from '../harness/command.ts';
 import type { Fairlead } from '../harness/fairlead.ts';
 import { startFairlead } from '../harness/fairlead.ts';
@@ -39,25 +39,41 @@ interface ContainerView {
   readonly lastState: ContainerView['state'];
 }
 
+export interface StandOptions {
+  /** Replaces the default network of Pods, loopback addresses. */
+  readonly network?: readonly string[];
+  /** The prefix of all command lines, to run in a network namespace. */
+  readonly within?: readonly string[];
+  /** Components of the server's process. */
+  readonly parts?: string;
+  /** Flags of the server's process. */
+  readonly up?: readonly string[];
+}
+
+const loopback = ['--pod-network', 'loopback', '--pod-cidr', '127.192.0.0/16', '--node-ip', '127.0.0.1'];
+
 /** A cluster with one machine. */
 export class Stand implements AsyncDisposable {
   readonly directory: string;
   readonly #kubectl: string;
   readonly #flags: readonly string[];
+  readonly #options: StandOptions;
   #server: Fairlead | undefined;
   #agent: FairleadProcess | undefined;
 
-  private constructor(directory: string, kubectl: string, flags: readonly string[]) {
+  private constructor(directory: string, kubectl: string, flags: readonly string[], options: StandOptions) {
+    this.#options = options;
     this.directory = directory;
     this.#kubectl = kubectl;
     this.#flags = flags;
   }
 
   /** Starts a server with controllers, and an agent with these flags besides its own. */
-  static async start(flags: readonly string[] = []): Promise<Stand> {
+  static async start(flags: readonly string[] = [], options: StandOptions = {}): Promise<Stand> {
     const directory = await mkdtemp(join(tmpdir(), 'fairlead-agent-'));
+    await chmod(directory, 0o711); // processes of other users have their directories in it
     const [kubectl] = await findKubectls();
-    const stand = new Stand(directory, kubectl?.path ?? 'kubectl', flags);
+    const stand = new Stand(directory, kubectl?.path ?? 'kubectl', flags, options);
     try {
       await stand.startServer();
       const args = [
@@ -100,14 +116,9 @@ export class Stand implements AsyncDisposable {
 
   async startServer(): Promise<void> {
     const port = this.#server === undefined ? [] : ['--port-base', await this.#port()];
-    this.#server = await startFairlead(this.#data, [
-      'up',
-      '--cluster',
-      'east',
-      '--parts',
-      'server,controllers',
-      ...port,
-    ]);
+    const { parts = 'server,controllers', up = [], within = [] } = this.#options;
+    const command = ['up', '--cluster', 'east', '--parts', parts, ...port, ...up];
+    this.#server = await startFairlead(this.#data, command, { within });
   }
 
   async #port(): Promise<string> {
@@ -128,10 +139,10 @@ export class Stand implements AsyncDisposable {
       '--root-dir',
       this.state,
     ];
-    const network = ['--pod-network', 'loopback', '--pod-cidr', '127.192.0.0/16', '--node-ip', '127.0.0.1'];
+    const { network = loopback, within = [] } = this.#options;
     const isRoot = process.getuid?.() === 0;
     const more = ['--health-port', '0', ...(isRoot ? ['--allow-root'] : []), ...this.#flags];
-    this.#agent = new FairleadProcess(['agent', ...own, ...network, ...more]);
+    this.#agent = new FairleadProcess(['agent', ...own, ...network, ...more], { within });
     await this.#agent.ready();
   }
 
@@ -147,7 +158,13 @@ export class Stand implements AsyncDisposable {
   }
 
   kubectl(...args: readonly string[]): Promise<Result> {
-    return run(this.#kubectl, ['--kubeconfig', join(this.#data, 'kubeconfig'), '--context', 'east', ...args]);
+    return this.#run(args);
+  }
+
+  #run(args: readonly string[], options?: CommandOptions): Promise<Result> {
+    const own = [this.#kubectl, '--kubeconfig', join(this.#data, 'kubeconfig'), '--context', 'east'];
+    const [file = '', ...words] = [...(this.#options.within ?? []), ...own, ...args];
+    return run(file, words, options);
   }
 
   /** Runs kubectl, which must succeed, and returns what it prints. */
@@ -160,11 +177,7 @@ export class Stand implements AsyncDisposable {
   /** Creates objects from values. */
   async create(...objects: readonly object[]): Promise<void> {
     const list = { apiVersion: 'v1', kind: 'List', items: objects };
-    const { code, err } = await run(
-      this.#kubectl,
-      ['--kubeconfig', join(this.#data, 'kubeconfig'), '--context', 'east', 'create', '-f', '-'],
-      { input: JSON.stringify(list) },
-    );
+    const { code, err } = await this.#run(['create', '-f', '-'], { input: JSON.stringify(list) });
     if (code !== 0) throw new Error(err);
   }
 

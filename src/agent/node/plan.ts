@@ -14,6 +14,8 @@ export interface NodeInput {
   readonly addresses: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly maxPods: number;
+  /** The range of addresses of Pods that others may know; undefined: the Node reports none. */
+  readonly podRange: string | undefined;
   /** The port of the agent's server; 0: it has none. */
   readonly port: number;
   readonly version: string;

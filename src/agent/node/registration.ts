@@ -59,17 +59,20 @@ export class Registration {
     const found = await client.find(nodeKind, { name }, { signal });
     if (found === undefined) {
       const status = nodeStatus(input, undefined);
-      this.#node = await client.create(nodeKind, nodeObject(name, labels, status), { signal });
+      this.#node = await client.create(nodeKind, nodeObject(input, labels, status), { signal });
     } else {
       const missing = missingLabels(labels, found);
+      const { podRange } = input;
+      // The range of a Node cannot be changed.
+      const range = podRange === undefined || found.spec.podCIDR !== undefined ? undefined : { podCIDR: podRange };
+      const body = {
+        ...(missing === undefined ? {} : { metadata: { labels: missing } }),
+        ...(range === undefined ? {} : { spec: { ...range, podCIDRs: [range.podCIDR] } }),
+      };
       this.#node =
-        missing === undefined
+        missing === undefined && range === undefined
           ? found
-          : await client.patch(
-              nodeKind,
-              { name },
-              { body: { metadata: { labels: missing } }, type: 'strategic', signal },
-            );
+          : await client.patch(nodeKind, { name }, { body, type: 'strategic', signal });
     }
     await this.#renew(signal);
     await this.#report(signal);
@@ -163,6 +166,7 @@ export class Registration {
       usage: await machineUsage(agent.directory),
       addresses: agent.addresses,
       labels: agent.labels,
+      podRange: agent.network.mode === 'netns' ? agent.network.cidr : undefined,
       maxPods: agent.maxPods,
       port,
       version: agent.version,
@@ -172,8 +176,12 @@ export class Registration {
   }
 }
 
-const nodeObject = (name: string, labels: Readonly<Record<string, string>>, status: Node['status']): Node => ({
+const nodeObject = (
+  { name, podRange }: NodeInput,
+  labels: Readonly<Record<string, string>>,
+  status: Node['status'],
+): Node => ({
   metadata: { name, labels },
-  spec: {},
+  spec: podRange === undefined ? {} : { podCIDR: podRange, podCIDRs: [podRange] },
   status,
 });

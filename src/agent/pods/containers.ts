@@ -11,8 +11,10 @@ import type { Environment } from '../environment/variables.ts';
 import { ConfigError } from '../environment/variables.ts';
 import type { LogLimits } from '../processes/log-file.ts';
 import { logFiles } from '../processes/log-file.ts';
-import type { Exit, MainProcess, User } from '../processes/main-process.ts';
-import { adoptProcess, instanceVariable, StartError, startProcess } from '../processes/main-process.ts';
+import type { Exit } from '../processes/ending.ts';
+import type { Launcher, MainProcess, User } from '../processes/main-process.ts';
+import { adoptProcess, instanceVariable, startProcess } from '../processes/main-process.ts';
+import { StartError } from '../processes/start-error.ts';
 import type { ProcessCalls } from '../processes/native.ts';
 import { nextBackoff } from './backoff.ts';
 import type { ImageMap } from './images.ts';
@@ -20,6 +22,10 @@ import { argvOf, imageOf, isImageName, notMapped, programOf, searchPath } from '
 import type { ContainerRecord, Ending, Instance, PodRecord } from './record.ts';
 import { processUser } from './process-user.ts';
 import { isRunning, lostMessage, recordOf } from './record.ts';
+import { messagePath } from '../sandbox/mounts.ts';
+import type { ContainerStart } from '../sandbox/sandboxes.ts';
+import type { Program } from '../processes/launch.ts';
+import { asUserArgv, launcherEnvironment } from '../processes/launch.ts';
 import { terminationMessage } from './termination-message.ts';
 
 /** An Event about a container. */
@@ -41,6 +47,10 @@ export interface ContainersOptions {
   readonly diesWithAgent: boolean;
   /** What processes inherit. */
   readonly inherited: Readonly<Record<string, string>>;
+  /** What starts a container apart from the machine; undefined: its processes see the machine as the agent does. */
+  readonly launcher:
+    | ((pod: Pod, container: Container, start: Omit<ContainerStart, 'volumes'>) => Promise<Launcher>)
+    | undefined;
   readonly save: (record: PodRecord) => Promise<void>;
   readonly record: (event: ContainerEvent) => void;
   /** Called when something changed by itself. */
@@ -164,23 +174,32 @@ export class Containers {
     this.#report(name, 'Normal', 'Pulled', `Container image "${container.image ?? ''}" already present on machine`);
     this.#report(name, 'Normal', 'Created', 'Container created');
     try {
+      const { launcher: sandbox } = this.#options;
       const cwd =
         container.workingDir ?? (image.isDirectory ? image.path : undefined) ?? (await this.#workDirectory(user));
       await mkdir(join(this.#options.directory, 'logs', name), { recursive: true, mode: 0o700 });
       await mkdir(join(this.#options.directory, 'messages'), { recursive: true, mode: 0o711 });
       await writeFile(this.#messageFile(name), '', { mode: 0o600 });
       if (user !== undefined) await chown(this.#messageFile(name), user.uid, user.gid);
+      const argv = [sandbox === undefined ? await programOf(image, program) : program, ...args] as const;
+      const env = {
+        ...this.#options.inherited,
+        ...(sandbox === undefined ? { PATH: await searchPath(image, this.#options.inherited['PATH'] ?? '') } : {}),
+        TERMINATION_MESSAGE_PATH: sandbox === undefined ? this.#messageFile(name) : messagePath(container),
+        ...found.variables,
+        [instanceVariable]: id,
+      };
+      const credentials = user ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, groups: [] };
+      const launcher =
+        sandbox === undefined
+          ? groupLauncher({ argv, env, cwd, credentials })
+          : await sandbox(pod, container, { image, argv, env, credentials, messageFile: this.#messageFile(name) });
       const started = await startProcess(this.#options.calls, {
-        argv: [await programOf(image, program), ...args],
-        env: {
-          ...this.#options.inherited,
-          PATH: await searchPath(image, this.#options.inherited['PATH'] ?? ''),
-          TERMINATION_MESSAGE_PATH: this.#messageFile(name),
-          ...found.variables,
-          [instanceVariable]: id,
-        },
+        argv,
+        env,
         cwd,
         user,
+        launcher,
         directory: this.#pipes(name),
         logPath: this.#log(name, attempt),
         logLimits: this.#options.logLimits,
@@ -193,7 +212,7 @@ export class Containers {
       this.#watch(name, running, started);
       this.#report(name, 'Normal', 'Started', 'Container started');
     } catch (error) {
-      if (!(error instanceof StartError)) throw error;
+      if (!(error instanceof StartError) && !(error instanceof ConfigError)) throw error;
       this.#report(name, 'Warning', 'Failed', `Error: ${messageOf(error)}`);
       const finishedAt = clock.now();
       const ended: Ending = { exitCode: 128, reason: 'StartError', message: messageOf(error), finishedAt };
@@ -255,6 +274,11 @@ export class Containers {
       if (!isOver.signal.aborted) process.kill();
     };
     void run(); // it never rejects: hooks report their errors as Events
+  }
+
+  /** Kills all processes of the Pod. */
+  kill(): void {
+    for (const process of this.#processes.values()) process.kill();
   }
 
   /** Tries starts again that failed, because what they need has changed. */
@@ -354,6 +378,15 @@ export class Containers {
     return join(this.#options.directory, 'logs', name, `${attempt}.log`);
   }
 }
+
+/** A launcher for supplementary groups, which the start of a process cannot set; undefined: there are none. */
+const groupLauncher = (program: Program): Launcher | undefined =>
+  program.credentials.groups.length === 0
+    ? undefined
+    : {
+        argv: asUserArgv(program),
+        env: { ...launcherEnvironment, [instanceVariable]: program.env[instanceVariable] ?? '' },
+      };
 
 /** What probes and hooks find out about an instance. */
 type Health = Partial<Pick<Instance, 'isReady' | 'isStarted' | 'isStarting'>>;

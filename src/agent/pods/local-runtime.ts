@@ -34,7 +34,6 @@ function localPod(worker: PodWorker, pod: Pod, calls: ProcessCalls): LocalPod {
   return {
     pod,
     ip: worker.podIps[0] ?? '',
-    networkNamespace: undefined,
     cgroup: undefined,
     containers: all.map(({ name, stdinOnce = false, tty = false }): LocalContainer => {
       const own = worker.containers;

@@ -24,6 +24,13 @@ import type { ProcessCalls } from '../processes/native.ts';
 import { killStragglers } from '../processes/stragglers.ts';
 import { VolumeError } from '../volumes/files.ts';
 import { PodVolumes } from '../volumes/volumes.ts';
+import { contains, parseAddress, parseCidr } from '../../api/addresses.ts';
+import { messageOf } from '../../api/error-message.ts';
+import { anchorInstance } from '../sandbox/anchor.ts';
+import { launcherEnvironment } from '../processes/launch.ts';
+import { gatewayOf } from '../sandbox/link.ts';
+import { Sandboxes } from '../sandbox/sandboxes.ts';
+import { instanceVariable } from '../processes/main-process.ts';
 import { AddressPool } from './address-pool.ts';
 import { Containers } from './containers.ts';
 import { runHook } from './hooks.ts';
@@ -37,6 +44,8 @@ import { PodWorker, SetUpError } from './worker.ts';
 
 export interface PodsOptions {
   readonly agent: AgentOptions;
+  /** The range of addresses of Pods; undefined: they have that of the machine. */
+  readonly podRange: string | undefined;
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
@@ -63,6 +72,7 @@ export class Pods {
   readonly #workers = new Map<string, PodWorker>();
   readonly #queue: WorkQueue;
   readonly #addresses: AddressPool | undefined;
+  readonly #sandboxes: Sandboxes | undefined;
   readonly #watches: ObjectWatches;
   /** UID → its volumes. */
   readonly #volumes = new Map<string, PodVolumes>();
@@ -71,9 +81,9 @@ export class Pods {
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    const { network } = options.agent;
-    this.#addresses = network.mode === 'loopback' ? new AddressPool(network.cidr) : undefined;
-    const { client, clock, log } = options;
+    const { client, clock, log, podRange } = options;
+    this.#addresses = podRange === undefined ? undefined : new AddressPool(podRange);
+    this.#sandboxes = podRange === undefined ? undefined : this.#newSandboxes(podRange);
     this.#watches = new ObjectWatches({ client, clock, log, changed: (uids) => this.#sourcesChanged(uids) });
     this.#queue = new WorkQueue({
       work: async (uid, signal) => this.#workers.get(uid)?.reconcile(signal),
@@ -98,18 +108,21 @@ export class Pods {
   async run(signal: AbortSignal): Promise<void> {
     const { pods, services, store, log } = this.#options;
     const { records, damaged } = await store.load();
+    await this.#sandboxes?.start();
     await Promise.all([pods.synced(signal), services.synced(signal)]);
     const known = new Map(pods.list().map((pod) => [pod.metadata.uid ?? '', pod]));
     const lost: string[] = [];
     for (const record of records) {
       if (record.ip !== undefined) this.#addresses?.take(record.ip);
       const worker = this.#add(record, known.get(record.uid));
+      if (record.sandbox !== undefined) this.#sandboxes?.adopt(record.uid, record.sandbox);
       await worker.containers.adopt();
       const { containers } = worker.containers.record;
       for (const { current } of Object.values(containers)) if (current?.ended !== undefined) lost.push(current.id);
     }
     for (const uid of damaged) {
       log.warn({ pod: uid }, 'the record of a Pod cannot be read, and is removed');
+      lost.push(anchorInstance(uid));
       await store.remove(uid);
     }
     await killStragglers(new Set(lost));
@@ -128,8 +141,13 @@ export class Pods {
     this.#isStopped = true;
     this.#watches.close();
     const workers = [...this.#workers.values()];
-    if (this.#options.agent.stopsPods) await Promise.all(workers.map((worker) => stopNow(worker)));
-    else await Promise.all(workers.map((worker) => worker.release()));
+    if (this.#options.agent.stopsPods) {
+      await Promise.all(workers.map((worker) => stopNow(worker)));
+      for (const uid of this.#workers.keys()) this.#sandboxes?.close(uid);
+    } else {
+      await Promise.all(workers.map((worker) => worker.release()));
+      this.#sandboxes?.release();
+    }
   }
 
   #set(pod: Pod): void {
@@ -156,6 +174,7 @@ export class Pods {
         directory: store.directoryOf(uid),
         logLimits: agent.logLimits,
         diesWithAgent: agent.stopsPods,
+        launcher: this.#launcher(),
         inherited: agent.environment,
         // With a full disk Pods continue; another agent would not know what changed.
         save: (next) =>
@@ -186,6 +205,7 @@ export class Pods {
         check: (of, name, probe) => check(probe, this.#target(of, name), (probe.timeoutSeconds ?? 1) * 1000),
         reportProbe: (of, name, event) => recorder.record(podKind, of, event, `spec.containers{${name}}`),
         report: (about, event) => recorder.record(podKind, about, event),
+        over: () => this.#sandboxes?.close(uid),
         finished: () => this.#remove(uid),
       },
       pod,
@@ -202,11 +222,75 @@ export class Pods {
       return agent.addresses;
     }
     const { ip: known } = containers.record;
-    if (known !== undefined) return [known];
-    const ip = this.#addresses.allocate();
-    if (ip === undefined) throw new SetUpError('all addresses of the range of this machine are in use');
-    await containers.update({ ip });
+    const ip = known !== undefined && this.#isInRange(known) ? known : this.#addresses.allocate();
+    if (ip === undefined)
+      throw new SetUpError('all addresses of the range of this machine are in use', 'FailedCreatePodSandBox');
+    if (ip !== known) await containers.update({ ip });
+    await this.#openSandbox(pod, containers, ip);
     return [ip];
+  }
+
+  #isInRange(ip: string): boolean {
+    const [range, address] = [parseCidr(this.#options.podRange ?? ''), parseAddress(ip)];
+    return range !== undefined && address !== undefined && contains(range, address);
+  }
+
+  #newSandboxes(cidr: string): Sandboxes | undefined {
+    const { agent, calls, services, store } = this.#options;
+    const { network, stopsPods } = agent;
+    if (network.mode !== 'netns') return undefined;
+    this.#addresses?.take(gatewayOf(cidr));
+    return new Sandboxes({
+      calls,
+      cidr,
+      clusterDns: () => {
+        const service = services
+          .list()
+          .find(({ metadata }) => metadata.namespace === 'kube-system' && metadata.name === 'kube-dns');
+        return network.clusterDns.length > 0 ? network.clusterDns : (service?.spec.clusterIPs ?? []);
+      },
+      clusterDomain: network.clusterDomain,
+      directoryOf: (uid) => store.directoryOf(uid),
+      diesWithAgent: stopsPods,
+      lost: (uid) => this.#sandboxLost(uid),
+    });
+  }
+
+  /** Creates the namespaces of a Pod, unless it has them. Its processes in other ones are started again. */
+  async #openSandbox(pod: Pod, containers: Containers, ip: string): Promise<void> {
+    const sandboxes = this.#sandboxes;
+    if (sandboxes === undefined || sandboxes.namespacesOf(containers.record.uid) !== undefined) return;
+    containers.kill();
+    try {
+      await containers.update({ sandbox: await sandboxes.open(pod, ip) });
+    } catch (error) {
+      throw new SetUpError(`Failed to create pod sandbox: ${messageOf(error)}`, 'FailedCreatePodSandBox', {
+        cause: error,
+      });
+    }
+  }
+
+  /** Somebody ended what kept the namespaces: the Pod is set up again. */
+  #sandboxLost(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined || this.#isStopped) return;
+    if (worker.pod !== undefined) {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      this.#options.recorder.record(podKind, worker.pod, { type: 'Normal', reason: 'SandboxChanged', message });
+    }
+    worker.setUpAgain();
+    this.#queue.add(uid);
+  }
+
+  /** Starts containers in the namespaces of their Pod; undefined: they have those of the machine. */
+  #launcher(): ConstructorParameters<typeof Containers>[0]['launcher'] {
+    const sandboxes = this.#sandboxes;
+    if (sandboxes === undefined) return undefined;
+    return async (pod, container, start) => {
+      const volumes = this.#volumesOf(pod).paths(pod);
+      const env = { ...launcherEnvironment, [instanceVariable]: start.env[instanceVariable] ?? '' };
+      return { argv: await sandboxes.launcher(pod, container, { ...start, volumes }), env };
+    };
   }
 
   #facts(podIps: readonly string[]): PodFacts {
@@ -215,22 +299,27 @@ export class Pods {
   }
 
   async #environment(pod: Pod, name: string, podIps: readonly string[]): Promise<Environment> {
+    const container = namedContainer(pod, name);
+    const mountPaths = (container.volumeMounts ?? []).map(
+      ({ name: volume, mountPath }) => [volume, mountPath] as const,
+    );
     return environmentOf({
       pod,
-      container: namedContainer(pod, name),
+      container,
       facts: this.#facts(podIps),
       services: this.#options.services.list(),
       objects: await this.#watches.use(pod),
-      volumes: this.#volumesOf(pod).paths(pod),
+      volumes: this.#sandboxes === undefined ? this.#volumesOf(pod).paths(pod) : new Map(mountPaths.toReversed()),
     });
   }
 
   async #writeVolumes(pod: Pod, podIps: readonly string[]): Promise<number | undefined> {
     const objects = await this.#watches.use(pod);
+    await this.#sandboxes?.writeNames(pod, podIps);
     try {
       return await this.#volumesOf(pod).write(pod, { facts: this.#facts(podIps), objects });
     } catch (error) {
-      throw error instanceof VolumeError ? new SetUpError(error.message, { cause: error }) : error;
+      throw error instanceof VolumeError ? new SetUpError(error.message, 'FailedMount', { cause: error }) : error;
     }
   }
 
@@ -280,6 +369,7 @@ export class Pods {
   async #remove(uid: string): Promise<void> {
     const worker = this.#workers.get(uid);
     const { ip } = worker?.containers.record ?? {};
+    this.#sandboxes?.close(uid);
     await this.#options.store.remove(uid);
     if (ip !== undefined) this.#addresses?.release(ip);
     this.#workers.delete(uid);

@@ -1,4 +1,5 @@
 // What the agent remembers about the containers of a Pod. It is written to disk, so that another agent can adopt the processes.
+import type { ProcessId } from '../processes/identity.ts';
 import type { ContainerStatus, Pod } from '../../api/kinds/core/pod/schema.ts';
 
 /** How an instance ended. */
@@ -67,6 +68,8 @@ export interface PodRecord {
   readonly startedAt: number;
   /** Its address; undefined: that of the machine, or none yet. */
   readonly ip?: string;
+  /** What keeps its namespaces. */
+  readonly sandbox?: ProcessId;
   /** Why the Pod as a whole failed. */
   readonly failure?: { readonly reason: string; readonly message: string };
   /** Container → its record. */

@@ -18,8 +18,6 @@ export interface LocalPod {
   readonly pod: Pod;
   /** Where its ports are reached from the machine, in every network mode; '' before it has an address. */
   readonly ip: string;
-  /** The file of its network namespace; undefined: that of the machine. */
-  readonly networkNamespace: string | undefined;
   /** The cgroup v2 directory of the Pod; undefined: there is none. */
   readonly cgroup: string | undefined;
   /** All containers of the spec in its order: init, regular, ephemeral. */

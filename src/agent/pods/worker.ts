@@ -33,6 +33,8 @@ export interface WorkerOptions {
   readonly check: (pod: Pod, container: string, probe: Probe, podIps: readonly string[]) => Promise<CheckResult>;
   readonly reportProbe: (pod: Pod, container: string, event: PlannedEvent) => void;
   readonly report: (pod: Pod, event: PlannedEvent) => void;
+  /** Called when no process of the Pod runs and none will be started. */
+  readonly over: () => void;
   /** Called when nothing of the Pod is left on the machine and in the API. */
   readonly finished: () => Promise<void>;
 }
@@ -41,7 +43,15 @@ export interface WorkerOptions {
 const retryMs = 2000;
 
 /** A reason why a Pod cannot be set up yet. */
-export class SetUpError extends Error {}
+export class SetUpError extends Error {
+  /** The reason of the Event. */
+  readonly reason: string;
+
+  constructor(message: string, reason: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
 
 export class PodWorker {
   readonly #options: WorkerOptions;
@@ -116,6 +126,7 @@ export class PodWorker {
     if (plan.start.length > 0) plan = this.#plan(pod);
     if (!this.#isGone && !hasEnded(pod)) await this.#writeStatus(plan, signal);
     this.#probe(pod);
+    if (plan.isOver) this.#options.over();
     if (plan.isOver && (this.#isGone || pod.metadata.deletionTimestamp !== undefined)) return this.#finish(pod, signal);
     const wakeAt = Math.min(plan.start.length > 0 ? clock.now() : (plan.wakeAt ?? Infinity), this.#volumesDueAt);
     return wakeAt === Infinity ? undefined : { requeueAfterMs: Math.max(0, wakeAt - clock.now()) };
@@ -146,8 +157,15 @@ export class PodWorker {
     } catch (error) {
       this.#volumesDueAt = clock.now() + retryMs;
       if (!(error instanceof SetUpError)) throw error;
-      this.#options.report(pod, { type: 'Warning', reason: 'FailedMount', message: error.message });
+      this.#options.report(pod, { type: 'Warning', reason: error.reason, message: error.message });
     }
+  }
+
+  /** Its namespaces are lost. */
+  setUpAgain(): void {
+    this.#ips = undefined;
+    this.#podIps = undefined;
+    this.#volumesDueAt = 0;
   }
 
   /** Something that the Pod refers to has changed. */

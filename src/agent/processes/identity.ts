@@ -1,6 +1,12 @@
 // Recognizes a process across restarts of the agent, although process IDs are reused.
 import { readFileSync } from 'node:fs';
 
+/** Refers to one process, also after another one got its ID. */
+export interface ProcessId {
+  readonly pid: number;
+  readonly identity: string;
+}
+
 /** The boot and the start time of a process; undefined: there is no such process, or it is a zombie. */
 export function identityOf(pid: number): string | undefined {
   try {

@@ -5,14 +5,17 @@ import { chown, mkdir, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import type { Writable } from 'node:stream';
-import { codeOf, messageOf } from '../../api/error-message.ts';
-import { setInterval } from '../../machine/timers.ts';
+import { messageOf } from '../../api/error-message.ts';
+import type { Exit } from './ending.ts';
+import { watchEnding } from './ending.ts';
+import type { ProcessId } from './identity.ts';
 import { identityOf } from './identity.ts';
 import type { LogLimits } from './log-file.ts';
-import type { Pidfd, ProcessCalls } from './native.ts';
+import type { ProcessCalls } from './native.ts';
 import type { OutputListener } from './output.ts';
 import { hasSetpriv, programProblem } from './program.ts';
 import { openInput, openPipes, Output, pipePath } from './output.ts';
+import { launched, StartError, startMessage } from './start-error.ts';
 import type { Terminal } from './terminal.ts';
 import { openTerminal, withTerminal } from './terminal.ts';
 
@@ -22,6 +25,14 @@ export const instanceVariable = 'FAIRLEAD_CONTAINER_ID';
 export interface User {
   readonly uid: number;
   readonly gid: number;
+  /** Supplementary groups. */
+  readonly groups: readonly number[];
+}
+
+/** A command line that sets a process up and then executes its program: see `sandbox/launch.ts`. */
+export interface Launcher {
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface ProcessSpec {
@@ -38,15 +49,11 @@ export interface ProcessSpec {
   /** `open`: it stays open; `once`: it ends when the first client closes it. */
   readonly stdin: 'none' | 'open' | 'once';
   readonly tty: boolean;
+  /** Executes the program, in its environment and as its user; undefined: it is executed directly. */
+  readonly launcher: Launcher | undefined;
   /** Whether the kernel kills it when the agent is killed, if the machine has `setpriv`. */
   readonly diesWithAgent: boolean;
 }
-
-/** How a process ended; undefined: it ended while no agent could see it. */
-export type Exit = { readonly exitCode: number; readonly signal?: number } | undefined;
-
-/** A process that could not be started, worded as container runtimes do. */
-export class StartError extends Error {}
 
 /** The main process of a container: the leader of a session of its own, with its output. */
 export interface MainProcess {
@@ -71,18 +78,16 @@ export interface MainProcess {
 
 /** How long output of a process that has ended may be held by others. */
 const drainMs = 500;
-/** How often a process is looked at that cannot be watched. */
-const pollMs = 500;
-
 /** Starts a process. Rejects with a StartError if the program cannot be executed. */
 export async function startProcess(calls: ProcessCalls, spec: ProcessSpec): Promise<MainProcess> {
   const { directory, user } = spec;
   const [program] = spec.argv;
   const { PATH = '' } = spec.env;
-  const problem = await programProblem(program, PATH, spec.cwd);
+  const { argv: command, env } = spec.launcher ?? spec;
+  const problem = spec.launcher === undefined ? await programProblem(program, PATH, spec.cwd) : undefined;
   if (problem !== undefined) throw new StartError(problem);
   const mortal = spec.diesWithAgent && (await hasSetpriv(PATH)) ? ['setpriv', '--pdeathsig', 'KILL', '--'] : [];
-  const argv = [...mortal, ...(spec.tty ? withTerminal(spec.argv) : spec.argv)];
+  const argv = [...mortal, ...(spec.tty ? withTerminal(command) : command)];
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const names = spec.stdin === 'none' ? (['stdout', 'stderr'] as const) : (['stdout', 'stderr', 'stdin'] as const);
@@ -100,7 +105,7 @@ export async function startProcess(calls: ProcessCalls, spec: ProcessSpec): Prom
   let output: Output | undefined;
   let terminal: Terminal | undefined;
   try {
-    let stdio: StdioOptions;
+    let stdio: Exclude<StdioOptions, string>;
     if (spec.tty) {
       terminal = openTerminal(calls);
       fds.push(terminal.slave);
@@ -115,12 +120,13 @@ export async function startProcess(calls: ProcessCalls, spec: ProcessSpec): Prom
     const [file = '', ...words] = argv;
     const child = spawn(file, words, {
       detached: !spec.tty, // a session of its own, which setsid creates with its terminal
-      cwd: spec.cwd,
-      env: spec.env,
-      stdio,
-      ...user,
+      cwd: spec.launcher === undefined ? spec.cwd : '/',
+      env,
+      stdio: spec.launcher === undefined ? stdio : [...stdio, 'pipe'],
+      ...(user === undefined || spec.launcher !== undefined ? {} : { uid: user.uid, gid: user.gid }),
     });
     await spawned(child, program);
+    if (spec.launcher !== undefined) await launched(child);
     return ownProcess(child, output, { directory, terminal, held, hasInput: spec.stdin !== 'none' });
   } catch (error) {
     await output?.close();
@@ -144,19 +150,6 @@ async function spawned(child: ChildProcess, program: string): Promise<void> {
     child.once('error', (error) => reject(new StartError(startMessage(error, program), { cause: error })));
   });
   child.on('error', () => undefined); // of later signals
-}
-
-/** Why a program could not be started, worded as by container runtimes. */
-export function startMessage(error: Error, program: string): string {
-  const hasPath = program.includes('/');
-  switch (codeOf(error)) {
-    case 'ENOENT':
-      return `exec: ${JSON.stringify(program)}: ${hasPath ? 'no such file or directory' : 'executable file not found in $PATH'}`;
-    case 'EACCES':
-      return `exec: ${JSON.stringify(program)}: permission denied`;
-    default:
-      return `exec: ${JSON.stringify(program)}: ${messageOf(error)}`;
-  }
 }
 
 interface Inputs {
@@ -207,9 +200,7 @@ function ownProcess(child: ChildProcess, output: Output, { directory, terminal, 
   };
 }
 
-export interface Adoption {
-  readonly pid: number;
-  readonly identity: string;
+export interface Adoption extends ProcessId {
   readonly directory: string;
   readonly logPath: string;
   readonly logLimits?: LogLimits | undefined;
@@ -219,13 +210,9 @@ export interface Adoption {
 export function adoptProcess(calls: ProcessCalls, adoption: Adoption): MainProcess | undefined {
   const { pid, identity } = adoption;
   const isAlive = (): boolean => identityOf(pid) === identity;
-  const pidfd = calls.pidfd(pid);
-  if (!isAlive()) {
-    pidfd?.[Symbol.dispose]();
-    return undefined;
-  }
+  if (!isAlive()) return undefined;
   const output = new Output(openPipes(adoption.directory), adoption.logPath, adoption.logLimits);
-  const ending = pidfd === undefined ? endingByPolls(isAlive) : endingOf(pidfd);
+  const ending = watchEnding(calls, adoption);
   const exited = ending.ended.then(async (exit) => {
     await output.finish(drainMs);
     return exit;
@@ -250,38 +237,6 @@ export function adoptProcess(calls: ProcessCalls, adoption: Adoption): MainProce
       return output.lostWrites;
     },
   };
-}
-
-interface EndingWatch {
-  readonly ended: Promise<Exit>;
-  readonly stop: () => void;
-}
-
-function endingOf(pidfd: Pidfd): EndingWatch {
-  const ended = new Promise<Exit>((resolve) => {
-    pidfd.onExit(() => {
-      const status = pidfd.waitStatus();
-      pidfd[Symbol.dispose]();
-      resolve(status === undefined ? undefined : exitOf(status));
-    });
-  });
-  return { ended, stop: () => pidfd[Symbol.dispose]() };
-}
-
-/** The meaning of a wait status. */
-function exitOf(status: number): NonNullable<Exit> {
-  const signal = status & 0x7f;
-  return signal === 0 ? { exitCode: (status >> 8) & 0xff } : { exitCode: 128 + signal, signal };
-}
-
-function endingByPolls(isAlive: () => boolean): EndingWatch {
-  const { promise, resolve } = Promise.withResolvers<Exit>();
-  const timer = setInterval(() => {
-    if (isAlive()) return;
-    clearInterval(timer);
-    resolve(undefined);
-  }, pollMs);
-  return { ended: promise, stop: () => clearInterval(timer) };
 }
 
 /** Kills a session whose leader has this ID. */

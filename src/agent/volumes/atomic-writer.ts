@@ -23,6 +23,9 @@ export interface Owner {
   readonly gid: number;
 }
 
+/** The group of an owner reads its files. */
+const groupMode = 0o440;
+
 /** Replaces the files of a volume, if they differ. Returns whether they did. */
 export async function writeFiles(directory: string, files: VolumeFiles, owner: Owner | undefined): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o755 });
@@ -35,8 +38,8 @@ export async function writeFiles(directory: string, files: VolumeFiles, owner: O
     const target = join(directory, version, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
     await writeFile(target, data, { mode });
-    await chmod(target, mode); // without the mask of this process
     if (owner !== undefined) await chown(target, owner.uid, owner.gid);
+    await chmod(target, owner === undefined ? mode : mode | groupMode); // without the mask of this process
   }
   const temporary = join(directory, '..data_tmp');
   await rm(temporary, { force: true });

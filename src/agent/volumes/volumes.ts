@@ -1,5 +1,5 @@
 // The volumes of one Pod as directories of this machine.
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -55,10 +55,17 @@ export class PodVolumes {
   }
 
   async #write(volume: Volume, input: FilesInput): Promise<void> {
-    if (isProjected(volume))
-      return void (await writeFiles(this.#pathOf(volume), volumeFiles(volume, input), undefined));
-    if (volume.emptyDir !== undefined)
-      return void (await mkdir(this.#pathOf(volume), { recursive: true, mode: 0o777 }));
+    const path = this.#pathOf(volume);
+    const group = groupOf(input.pod);
+    if (isProjected(volume)) {
+      const owner = group === undefined ? undefined : { uid: process.getuid?.() ?? 0, gid: group };
+      return void (await writeFiles(path, volumeFiles(volume, input), owner));
+    }
+    if (volume.emptyDir !== undefined) {
+      if ((await mkdir(path, { recursive: true })) === undefined) return; // it exists
+      if (group !== undefined) await chown(path, -1, group);
+      return chmod(path, group === undefined ? 0o777 : 0o2777);
+    }
     if (volume.hostPath === undefined) throw new VolumeError('this kind of volume is not supported by this machine');
     if (!this.#options.allowsHostPaths)
       throw new VolumeError('hostPath volumes are not allowed on this machine: its agent needs --allow-host-path');
@@ -68,6 +75,12 @@ export class PodVolumes {
   #pathOf({ name }: Volume): string {
     return join(this.#options.directory, 'volumes', name);
   }
+}
+
+/** The group that owns volumes, if the agent may change groups; otherwise the files belong to its own user. */
+function groupOf({ spec: { securityContext } }: Pod): number | undefined {
+  const group = securityContext?.fsGroup;
+  return group === undefined || process.getuid?.() !== 0 ? undefined : Number(group);
 }
 
 /** Creates or checks the path, as its type demands. */

@@ -16,7 +16,7 @@ import { nodeNameOf } from './node-name.ts';
 import { register } from './register.ts';
 import { defaultRanges } from '../up/ranges.ts';
 
-const networkModes = ['loopback', 'host'] as const;
+const networkModes = ['loopback', 'host', 'netns'] as const;
 const defaultMaxPods = 110;
 
 const rootDirFlag: Flag = {
@@ -73,15 +73,29 @@ const flags: readonly Flag[] = [
       name: 'pod-network',
       value: 'MODE',
       description:
-        'addresses of Pods: that of the machine (host), or a loopback address for each, which only this machine reaches',
+        'addresses of Pods: that of the machine (host), a loopback address for each, which only this machine reaches, or a ' +
+        'network namespace for each (netns): it needs root, and gives each container a root directory of its own',
       choices: networkModes,
       default: 'host',
     },
     {
       name: 'pod-cidr',
       value: 'CIDR',
-      description: 'range of addresses of Pods for --pod-network loopback',
-      default: defaultRanges(0).pods,
+      description: 'range of addresses of Pods for --pod-network loopback and netns',
+      default: `${defaultRanges(0).pods} for loopback; spec.podCIDR of the Node for netns`,
+    },
+    {
+      name: 'cluster-dns',
+      value: 'IP',
+      description: 'DNS server in resolv.conf of Pods with --pod-network netns',
+      default: 'the cluster IP of the Service kube-system/kube-dns',
+      repeatable: true,
+    },
+    {
+      name: 'cluster-domain',
+      value: 'NAME',
+      description: 'domain of the cluster in resolv.conf of Pods',
+      default: 'cluster.local',
     },
   ]),
 ];
@@ -184,7 +198,18 @@ function tlsOf(settings: Settings): AgentOptions['tls'] {
 }
 
 function networkOf(mode: (typeof networkModes)[number], settings: Settings, range: string): PodNetwork {
-  return mode === 'host' ? { mode } : { mode, cidr: readFlag(settings, 'pod-cidr', parseRange, range) };
+  if (mode === 'host') return { mode };
+  if (mode === 'loopback') return { mode, cidr: readFlag(settings, 'pod-cidr', parseRange, range) };
+  if (process.getuid?.() !== 0)
+    throw new UsageError(
+      '--pod-network netns creates network namespaces and needs root: run the agent as root with --allow-root',
+    );
+  return {
+    mode,
+    cidr: readFlag<string | undefined>(settings, 'pod-cidr', parseRange, undefined),
+    clusterDns: readFlags<string>(settings, 'cluster-dns', parseAddress),
+    clusterDomain: readFlag(settings, 'cluster-domain', nonEmpty('a domain'), 'cluster.local'),
+  };
 }
 
 function parseLabel(text: string): readonly [string, string] {

@@ -28,7 +28,6 @@ export class TestRuntime implements Runtime {
     this.#pods.set(`${namespace}/${name}`, {
       pod,
       ip: '127.0.0.1',
-      networkNamespace: undefined,
       cgroup: undefined,
       containers: containers.map((container) => this.#container(container)),
     });
