@@ -112,12 +112,10 @@ async function contextOf(pid: number, argv: readonly [string, ...string[]]): Pro
       return equals < 1 ? [] : [[entry.slice(0, equals), entry.slice(equals + 1)]];
     });
     const env = Object.fromEntries(entries);
-    const numbers = (field: string): readonly number[] =>
-      (new RegExp(String.raw`^${field}:\t(.*)`, 'm').exec(status)?.[1] ?? '')
-        .trim()
-        .split(/\s+/)
-        .filter(Boolean)
-        .map(Number);
+    const numbers = (field: string): readonly number[] => {
+      const line = status.split('\n').find((each) => each.startsWith(`${field}:`)) ?? '';
+      return (line.slice(field.length + 1).match(/\d+/g) ?? []).map(Number);
+    };
     const [uid = 0] = numbers('Uid');
     const [gid = 0] = numbers('Gid');
     if (namespace !== own && process.getuid?.() === 0) {
