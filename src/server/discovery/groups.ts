@@ -2,7 +2,7 @@ import { getOrCompute } from '../../api/maps.ts';
 import type { Kind } from '../../api/kind.ts';
 import { compareText } from '../../api/order.ts';
 
-/** The kinds of one group and version, in the order in which they are defined. */
+/** The kinds of one group and version, by name as in Kubernetes: `kubectl get all` prints them in this order. */
 export interface GroupVersion {
   readonly version: string;
   /** `v1` or `apps/v1`. */
@@ -63,7 +63,7 @@ function versionsOf(group: string, kinds: readonly Kind[]): readonly GroupVersio
     .map(([version, all]) => ({
       version,
       groupVersion: group === '' ? version : `${group}/${version}`,
-      kinds: all,
+      kinds: all.toSorted((a, b) => compareText(a.plural, b.plural)),
     }));
 }
 
