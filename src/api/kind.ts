@@ -165,7 +165,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly source?: () => string;
   /** A warning in every response for this kind. */
   readonly deprecation?: string;
-  /** What does not happen to objects of a kind that no part of this project acts on; a warning on creation. */
+  /** What does not happen to objects of a kind that no part of this project acts on: a warning on creation, and an Event. */
   readonly withoutController?: string;
 
   /** Sets defaults, on create and update. */
@@ -262,6 +262,13 @@ export const groupVersionKind = ({ group, version, kind }: GroupVersionKind): Gr
 /** The apiVersion: `v1` or `apps/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
+
+/** The warning about a kind that no part of this project acts on; undefined: a part does. */
+export const noControllerWarning = ({
+  kind,
+  withoutController,
+}: Pick<Kind, 'kind' | 'withoutController'>): string | undefined =>
+  withoutController && `Fairlead stores the ${kind} and has no controller for it: ${withoutController}`;
 
 /** The conversion between two versions of a kind that have the same fields. */
 export const identityConversion = <T extends ApiObject>(kind: Kind<T>): Conversion<T> => ({

@@ -67,7 +67,7 @@ const usage: readonly (readonly [args: string, want: string])[] = [
     'controllers --controllers *,-deployment',
     'fairlead: invalid argument "*,-deployment" for "--controllers" flag: there is no controller "-deployment": choose from ' +
       'endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, node-lifecycle-controller, taint-eviction-controller, ' +
-      'garbage-collector-controller, deployment-controller, replicaset-controller, replicationcontroller-controller, statefulset-controller, daemonset-controller, job-controller, cronjob-controller, ttl-after-finished-controller, pod-garbage-collector-controller, disruption-controller, scheduler, workloads or *\n',
+      'garbage-collector-controller, deployment-controller, replicaset-controller, replicationcontroller-controller, statefulset-controller, daemonset-controller, job-controller, cronjob-controller, ttl-after-finished-controller, pod-garbage-collector-controller, disruption-controller, stored-kinds-controller, scheduler, workloads or *\n',
   ],
   [
     'controllers --leader-elect --leader-elect-lease-duration 5s',

@@ -29,6 +29,7 @@ import { runJobs } from './workloads/job/controller.ts';
 import { runPodGarbageCollector } from './workloads/podgc/controller.ts';
 import { runReplicaSets, runReplicationControllers } from './workloads/replicaset/controller.ts';
 import { runStatefulSets } from './workloads/statefulset/controller.ts';
+import { runStoredKinds, storedKinds } from './workloads/storedkinds/controller.ts';
 import { runTtlAfterFinished } from './workloads/ttl/controller.ts';
 
 export type { ControllersOptions } from './options.ts';
@@ -113,6 +114,7 @@ class Controllers {
       'ttl-after-finished-controller': [jobs],
       'pod-garbage-collector-controller': [pods, nodes],
       'disruption-controller': [budgets, pods, deployments, replicaSets, statefulSets, replicationControllers],
+      'stored-kinds-controller': storedKinds.map((kind) => caches.of(kind)),
       scheduler: [pods, nodes, namespaces],
     };
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
@@ -138,6 +140,7 @@ class Controllers {
       'ttl-after-finished-controller': () => runTtlAfterFinished(context, term),
       'pod-garbage-collector-controller': () => runPodGarbageCollector(context, term),
       'disruption-controller': () => runDisruption(context, term),
+      'stored-kinds-controller': () => runStoredKinds(context, term),
       scheduler: () => runScheduler(context, term),
     };
     await Promise.all(Array.from(this.#selected, (name) => runs[name]()));

@@ -23,6 +23,7 @@ const workloads = [
   'ttl-after-finished-controller',
   'pod-garbage-collector-controller',
   'disruption-controller',
+  'stored-kinds-controller',
   'scheduler',
 ];
 

@@ -14,6 +14,7 @@ const workloadNames = [
   'ttl-after-finished-controller',
   'pod-garbage-collector-controller',
   'disruption-controller',
+  'stored-kinds-controller',
   'scheduler',
 ] as const;
 

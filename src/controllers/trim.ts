@@ -18,7 +18,10 @@ function trimMetadata(metadata: ObjectMeta): ObjectMeta {
 }
 
 /** Reduces an object to its metadata. */
-export const trimToMetadata = ({ metadata }: ApiObject): ApiObject => ({ metadata: trimMetadata(metadata) });
+export const trimToMetadata = ({ metadata }: ApiObject): ApiObject => {
+  const { creationTimestamp } = metadata;
+  return { metadata: { ...trimMetadata(metadata), ...(creationTimestamp === undefined ? {} : { creationTimestamp }) } };
+};
 
 /** Reduces a Pod to the fields that endpoints depend on. */
 export function trimPod({ metadata, spec, status }: Pod): Pod {

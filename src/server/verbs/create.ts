@@ -12,7 +12,7 @@ import { awaitNamespace, checkNamespace, namespaceCheck } from '../admission/nam
 import type { ServerContext } from '../context.ts';
 import { trackUpdate, withManagedFields } from '../patch/managed.ts';
 import type { Write } from '../../store/store.ts';
-import { apiVersionOf } from '../../api/kind.ts';
+import { apiVersionOf, noControllerWarning } from '../../api/kind.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { ApiCall } from '../reply.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -158,10 +158,8 @@ function validated(context: ServerContext, resource: Resource, request: WriteReq
   ];
   if (errors.length > 0) throw invalid(kindSubject(resource, prepared.metadata.name ?? ''), errors);
   for (const warning of kind.warnings(prepared, undefined, write)) request.warnings.push(warning);
-  const { withoutController } = kind;
-  if (withoutController !== undefined) {
-    request.warnings.push(`Fairlead stores the ${kind.kind} and has no controller for it: ${withoutController}`);
-  }
+  const warning = noControllerWarning(kind);
+  if (warning !== undefined) request.warnings.push(warning);
   return prepared;
 }
 

@@ -47,6 +47,22 @@ test('percentages of a surge are rounded up, and those of unavailable Pods down'
   assert.deepEqual(of(2, 0, 5), [0, 2]);
 });
 
+test('revisions are integers of 64 bits, and other texts count as none', () => {
+  const revisionAfter = (text: string): string | undefined => {
+    const simulation = new Simulation({ replicas: 1, image: 'web:1' });
+    simulation.sync();
+    simulation.sets = simulation.sets.map((set) => {
+      const annotations = { ...set.metadata.annotations, 'deployment.kubernetes.io/revision': text };
+      return { ...set, metadata: { ...set.metadata, annotations } };
+    });
+    simulation.change({ replicas: 1, image: 'web:2' });
+    simulation.sync();
+    return simulation.deployment.metadata.annotations?.['deployment.kubernetes.io/revision'];
+  };
+  assert.equal(revisionAfter('3546343826724305832'), '3546343826724305833');
+  for (const text of ['9223372036854775808', '12 ', 'x', '']) assert.equal(revisionAfter(text), '1');
+});
+
 /** A cluster in which Pods of `broken` images never become available. */
 class Simulation {
   deployment: Deployment;

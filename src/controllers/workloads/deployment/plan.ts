@@ -14,6 +14,7 @@ import {
   annotated,
   desiredReplicas,
   hasSizeAnnotations,
+  maxRevision,
   newSet,
   resized,
   revisionAnnotation,
@@ -69,7 +70,7 @@ export function planDeployment({ deployment: given, sets: all, pods, now }: Obse
   }
   const { spec } = deployment;
   const found = setsOf(deployment, all);
-  const revision = Math.max(0, ...found.old.map(revisionOf)) + 1;
+  const revision = maxRevision(found.old) + 1n;
   const current =
     found.current === undefined
       ? undefined
@@ -141,8 +142,8 @@ function updatesOf(deployment: Deployment, { found, current, sizes, isRescaled }
 
 /** The Deployment with the revision of its new ReplicaSet. */
 function withRevision(deployment: Deployment, set: ReplicaSet | undefined): Deployment {
-  const revision = set === undefined ? 0 : revisionOf(set);
-  if (revision === 0 || revisionOf(deployment) === revision) return deployment;
+  const revision = set === undefined ? 0n : revisionOf(set);
+  if (revision === 0n || revisionOf(deployment) === revision) return deployment;
   const annotations = { ...deployment.metadata.annotations, [revisionAnnotation]: String(revision) };
   return { ...deployment, metadata: { ...deployment.metadata, annotations } };
 }
@@ -172,7 +173,7 @@ function surplusSets({ spec }: Deployment, { old }: Sets): readonly ReplicaSet[]
   const kept = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (kept.length <= limit) return [];
   return kept
-    .toSorted((left, right) => revisionOf(left) - revisionOf(right))
+    .toSorted((left, right) => Number(revisionOf(left) - revisionOf(right)))
     .slice(0, kept.length - limit)
     .filter(
       (set) =>

@@ -84,9 +84,16 @@ export function limitsOf({ spec }: Deployment): { readonly maxSurge: number; rea
   return { maxSurge: surge, maxUnavailable: Math.min(surge === 0 && unavailable === 0 ? 1 : unavailable, replicas) };
 }
 
-/** The revision of a Deployment or ReplicaSet; 0 if it has none. */
-export const revisionOf = ({ metadata }: Pick<ReplicaSet, 'metadata'>): number =>
-  Number.parseInt(metadata.annotations?.[revisionAnnotation] ?? '0', 10) || 0;
+/** The revision of a Deployment or ReplicaSet, an integer of 64 bits; 0 if it has none. */
+export function revisionOf({ metadata }: Pick<ReplicaSet, 'metadata'>): bigint {
+  const text = metadata.annotations?.[revisionAnnotation] ?? '';
+  const revision = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace(/^\+/, '')) : 0n;
+  return BigInt.asIntN(64, revision) === revision ? revision : 0n;
+}
+
+/** The largest revision of some ReplicaSets; 0 if they have none. */
+export const maxRevision = (sets: readonly ReplicaSet[]): bigint =>
+  sets.map(revisionOf).reduce((max, revision) => (revision > max ? revision : max), 0n);
 
 /** The number of Pods that the annotation of the last scaling names; undefined: it has none. */
 export const desiredAtScaling = (set: ReplicaSet): number | undefined => numberIn(set, desiredAnnotation);
@@ -113,7 +120,7 @@ const sizeAnnotations = (deployment: Deployment): Readonly<Record<string, string
 });
 
 /** A ReplicaSet with the annotations of the Deployment and a revision. */
-export function annotated(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
+export function annotated(deployment: Deployment, set: ReplicaSet, revision: bigint): ReplicaSet {
   const copied = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key));
   const before = revisionOf(set);
   const annotations = {
@@ -126,8 +133,8 @@ export function annotated(deployment: Deployment, set: ReplicaSet, revision: num
 }
 
 /** The earlier revisions of a set that becomes current again. */
-function historyOf({ metadata }: ReplicaSet, before: number): Readonly<Record<string, string>> {
-  if (before === 0) return {};
+function historyOf({ metadata }: ReplicaSet, before: bigint): Readonly<Record<string, string>> {
+  if (before === 0n) return {};
   const past = (metadata.annotations?.[historyAnnotation] ?? '').split(',').filter((text) => text !== '');
   const all = [...past, String(before)];
   while (all.length > 1 && all.join(',').length > maxHistoryLength) all.shift();
@@ -135,7 +142,7 @@ function historyOf({ metadata }: ReplicaSet, before: number): Readonly<Record<st
 }
 
 /** The ReplicaSet of the current template. */
-export function newSet(deployment: Deployment, replicas: number, revision: number): ReplicaSet {
+export function newSet(deployment: Deployment, replicas: number, revision: bigint): ReplicaSet {
   const { metadata, spec, status } = deployment;
   const { template, selector = {}, minReadySeconds } = spec;
   const hash = templateHash(template, status.collisionCount ?? 0);
