@@ -44,7 +44,7 @@ const flags: readonly Flag[] = [
     value: 'IMAGE=PATH',
     description:
       'run this program, or programs of this directory, for an image; a name without a tag stands for all tags. ' +
-      'Words after the path are default arguments; the first one after a directory is its default program',
+      'Words after the path are the arguments of containers without any; the first one after a directory is its program',
     repeatable: true,
   },
   {
