@@ -14,7 +14,7 @@ const ofOthers: Readonly<Record<string, string>> = {
   etcd: '--max-request-bytes',
   ExternalDNS:
     '--txt-owner-id --rfc2136-host --rfc2136-port --rfc2136-zone --rfc2136-tsig-keyname --rfc2136-tsig-secret --rfc2136-tsig-secret-alg --rfc2136-min-ttl --min-ttl --zone-id-filter --events --min-event-sync-interval',
-  'kube-apiserver': '--enable-aggregator-routing --admission-control-config-file',
+  'kube-apiserver': '--enable-aggregator-routing --admission-control-config-file --runtime-config',
   kubectl: '--audience --bound-object-kind --bound-object-name --duration',
   Helm: '--create-namespace --set --wait',
   'bench/run.ts': '--write',
