@@ -171,6 +171,7 @@ test('sub-folders of a part import each other in one direction', () => {
 
 /** Files and folders of src/server that concern certain kinds. All others read what they need from the `Kind` of a request. */
 const concernsKinds: readonly string[] = [
+  'aggregation/', // reads and writes APIServices, and finds the endpoints of their Services
   'access/', // authenticates and authorizes with ServiceAccounts, Nodes, Pods, Secrets, roles and bindings
   'admission/', // plugins about Namespaces, Services and Ingresses, and the configuration of webhooks
   'allocate/', // cluster IPs and node ports of Services

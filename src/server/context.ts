@@ -4,6 +4,7 @@ import type { WriteContext } from '../api/kind.ts';
 import type { Entry, Store } from '../store/store.ts';
 import type { Identity } from './access/identity/authenticator.ts';
 import type { ServiceAllocator } from './allocate/service-allocator.ts';
+import type { Aggregation } from './aggregation/aggregation.ts';
 import type { Authorizer } from './access/authorize.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Flusher } from './cache/flusher.ts';
@@ -51,7 +52,9 @@ export interface ServerContext {
   /** Time-slices expensive requests. */
   readonly timeSlicer: TimeSlicer;
   readonly unsent: UnsentBytes;
-  /** Connections to the servers of nodes. */
+  /** API servers behind Services, to which requests for their groups are passed on. */
+  readonly aggregation: Aggregation;
+  /** Connections to the servers of nodes, and to aggregated API servers. */
   readonly nodes: NodeClient;
   /** What nodes and their Pods use. */
   readonly usage: NodeUsage;

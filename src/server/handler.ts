@@ -3,6 +3,8 @@ import { failure, internalError, isStatusError } from '../api/errors.ts';
 import { impersonate } from './access/identity/impersonation.ts';
 import { issuerReply } from './access/identity/issuer-documents.ts';
 import { terminating } from './admission/definitions.ts';
+import type { RemoteVersion } from './aggregation/remote-versions.ts';
+import { forward, openApiOf, remoteRequestInfo } from './aggregation/proxy.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { ServerContext } from './context.ts';
 import type { DocumentOptions } from './nonresource/documents.ts';
@@ -56,16 +58,21 @@ export class Handler {
   /** Handles a request, which may continue with another protocol on its connection. */
   async handleConnection(sent: ApiRequest): Promise<Reply | UpgradeReply> {
     const { context, metrics, audit } = this.#options;
-    const info = parseRequest(sent.method, sent.url);
+    const parsed = parseRequest(sent.method, sent.url);
+    const remote = context.aggregation.remotes.ofPath(parsed.path);
+    const info = remote === undefined || parsed.isResource ? parsed : remoteRequestInfo(sent.method, parsed);
     const audited = audit?.start(sent, info);
     const request = audited?.request ?? sent;
-    const resource = info.isResource ? context.resources.at(info.group, info.version, info.resource) : undefined;
+    const resource =
+      info.isResource && remote === undefined
+        ? context.resources.at(info.group, info.version, info.resource)
+        : undefined;
     const recorded = metrics.begin(info, { isServed: resource !== undefined, type: request.header('content-type') });
     const warnings: string[] = [];
     const effective = this.#impersonate(request);
     const reply =
       'user' in effective
-        ? await this.#withFlowControl(effective, info, { resource, warnings })
+        ? await this.#withFlowControl(effective, info, { resource, remote, warnings })
         : encodeReply(effective, request, info);
     recorded.replied(reply.status);
     const id = auditId(request, context);
@@ -127,7 +134,11 @@ export class Handler {
   async #withFlowControl(
     request: ApiRequest,
     info: RequestInfo,
-    target: { readonly resource: ServedResource | undefined; readonly warnings: string[] },
+    target: {
+      readonly resource: ServedResource | undefined;
+      readonly remote: RemoteVersion | undefined;
+      readonly warnings: string[];
+    },
   ): Promise<Reply | UpgradeReply> {
     const { context, limits } = this.#options;
     const requestClass = classify(request, info);
@@ -143,6 +154,11 @@ export class Handler {
         limits.leave(requestClass, cost);
         return tooManyRequests(); // the client has disconnected
       }
+    }
+    if (target.remote !== undefined) {
+      // An aggregated server that stalls must not occupy the seats of others. Its own limit applies.
+      limits.leave(requestClass, cost);
+      return this.#forward(request, info, target.remote);
     }
     const served = await this.#serve(request, info, target).catch((error: unknown) =>
       this.#failureReply(error, request),
@@ -165,6 +181,17 @@ export class Handler {
       isReleased = true;
     };
     return { ...reply, openAccount, release, pace: () => context.flusher.turn(flow) };
+  }
+
+  /** Passes the request on to the server that serves its group. */
+  async #forward(request: ApiRequest, info: RequestInfo, remote: RemoteVersion): Promise<Reply | UpgradeReply> {
+    const { context } = this.#options;
+    try {
+      context.access.require(request.user, info);
+      return await forward(context, remote, info, request);
+    } catch (error) {
+      return this.#failureReply(error, request);
+    }
   }
 
   async #serve(
@@ -198,6 +225,10 @@ export class Handler {
   async #serveNonResource(request: ApiRequest, path: string, query: URLSearchParams): Promise<Reply> {
     const { context, documents, checks, metrics, rawStore, cluster } = this.#options;
     const { accountTokens } = context.identity;
+    const remote = path.startsWith('/openapi/v3/apis/')
+      ? context.aggregation.remotes.ofPath(path.slice('/openapi/v3'.length))
+      : undefined;
+    if (remote !== undefined) return openApiOf(context, remote);
     const reply =
       health(path, query, checks) ??
       documentFor(path, query, { request, options: documents }) ??

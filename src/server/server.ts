@@ -14,6 +14,8 @@ import type { StaticToken } from './access/identity/static-tokens.ts';
 import { openSharedKeys } from './access/identity/shared-keys.ts';
 import type { TokenKeys } from './access/identity/token-keys.ts';
 import { memoryTokenKeys } from './access/identity/token-keys.ts';
+import { Aggregation } from './aggregation/aggregation.ts';
+import type { FrontProxy } from './aggregation/backend.ts';
 import { Authorizer } from './access/authorize.ts';
 import { ensureDefaultRoles } from './access/rbac/defaults/reconcile.ts';
 import type { AdmissionPlugins } from './admission/plugins.ts';
@@ -101,6 +103,8 @@ export interface ServerOptions {
   readonly encryption?: Encryption | undefined;
   /** How this server connects to the servers of nodes, for logs, commands and forwarded ports. */
   readonly nodeClient?: NodeClientOptions | undefined;
+  /** How this server proves to aggregated API servers that it passes requests on; default: it has no certificate for them. */
+  readonly frontProxy?: FrontProxy | undefined;
   /** Returns metrics of other parts in this process, which `/metrics` includes. */
   readonly additionalMetrics?: () => Promise<string>;
 }
@@ -111,8 +115,11 @@ export interface RunningServer {
   readonly port: number;
   /** Handles a request from this process, without a connection. */
   handle(request: ApiRequest): Promise<Reply>;
-  /** Replaces the certificate and the trusted authorities; open connections continue. */
-  renew(tls: ServerOptions['tls'], nodeClient?: ClientPair): void;
+  /** Replaces the certificates and the trusted authorities; open connections continue. */
+  renew(
+    tls: ServerOptions['tls'],
+    clients?: { readonly nodeClient?: ClientPair; readonly frontProxy?: FrontProxy },
+  ): void;
   /** Rejects new requests, waits for running ones, and ends all watches. */
   close(): Promise<void>;
 }
@@ -125,6 +132,8 @@ export interface Api {
   start(address: { readonly host: string; readonly port: number }): Promise<void>;
   /** Publishes the authorities that sign API servers in every namespace. */
   trust(ca: string): void;
+  /** Uses another certificate at aggregated API servers, and publishes its authority. */
+  useFrontProxy(frontProxy: FrontProxy): void;
   /** Reports not ready and ends all watches, so that clients connect to another server. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -144,8 +153,9 @@ export async function openApi(options: ServerOptions): Promise<Api> {
   });
   const documents = {
     get kinds() {
-      return context.resources.kinds;
+      return context.aggregation.documents.ownKinds(context.resources.kinds);
     },
+    remote: context.aggregation.documents,
     address: '',
     version: options.version,
   };
@@ -219,6 +229,10 @@ export async function openApi(options: ServerOptions): Promise<Api> {
     trust(ca) {
       loops?.publishCa(ca);
     },
+    useFrontProxy(frontProxy) {
+      context.aggregation.renew(frontProxy);
+      loops?.publishFrontProxyCa(frontProxy.ca);
+    },
     async drain() {
       state.closing = true;
       await loops?.[Symbol.asyncDispose]();
@@ -226,6 +240,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
         options.log.warn({ err: error }, 'this server stays in the endpoints of `kubernetes` until its lease expires'),
       );
       context.streams.endAll();
+      context.aggregation.streams.endAll();
       for (const { watchers } of context.watchCache.caches) for (const watcher of watchers) watcher.end?.();
     },
     async close() {
@@ -233,6 +248,7 @@ export async function openApi(options: ServerOptions): Promise<Api> {
       limits[Symbol.dispose]();
       context.webhooks[Symbol.dispose]();
       context.conversions[Symbol.dispose]();
+      context.aggregation[Symbol.dispose]();
       context.nodes[Symbol.dispose]();
       await auditLog?.[Symbol.asyncDispose]();
       await context.quotas[Symbol.asyncDispose]();
@@ -260,7 +276,6 @@ const postStartHooks: readonly string[] = [
   'crd-informer-synced',
   'start-cluster-authentication-info-controller',
   'storage-readiness',
-  // There is no aggregation layer; probes that name its hooks succeed with the others.
   'start-kube-aggregator-informers',
   'apiservice-registration-controller',
   'apiservice-status-local-available-controller',
@@ -317,8 +332,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url: `https://${joinHostPort(host, listener.port)}`,
     port: listener.port,
     handle: (request) => api.handler.handle(request),
-    renew(tls, nodeClient) {
+    renew(tls, { nodeClient, frontProxy } = {}) {
       if (nodeClient !== undefined) api.context.nodes.renew(nodeClient);
+      if (frontProxy !== undefined) api.useFrontProxy(frontProxy);
       certificates.trust(tls.ca);
       listener.renew(tls);
       api.trust(tls.ca);
@@ -377,6 +393,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
   const access = new Authorizer(watchCache);
   const conversions = new Conversions({ watchCache, log, uid: randomUUID });
   const nodes = new NodeClient(options.nodeClient);
+  const aggregation = new Aggregation(watchCache, { limits, frontProxy: options.frontProxy });
   return {
     store,
     isStale: (entry) => encrypted?.isStale(entry) ?? false,
@@ -407,6 +424,7 @@ async function openContext(options: ServerOptions, onLost: (error: Error) => voi
     timeSlicer: options.timeSlicer ?? new TimeSlicer(),
     watches: new WatchLimits(limits, unsent),
     unsent,
+    aggregation,
     nodes,
     usage: new NodeUsage(nodes),
     streams: new OpenStreams(limits),

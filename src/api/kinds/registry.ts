@@ -16,6 +16,7 @@ import { deploymentKind } from './apps/deployment/kind.ts';
 import { replicaSetKind } from './apps/replicaset/kind.ts';
 import { statefulSetKind } from './apps/statefulset/kind.ts';
 import { customResourceDefinitionKind } from './apiextensions/customresourcedefinition/kind.ts';
+import { apiServiceKind } from './apiregistration/apiservice/kind.ts';
 import { selfSubjectReviewKind } from './authentication/selfsubjectreview/kind.ts';
 import { tokenReviewKind } from './authentication/tokenreview/kind.ts';
 import { localSubjectAccessReviewKind } from './authorization/localsubjectaccessreview/kind.ts';
@@ -83,6 +84,7 @@ export const kinds: readonly Kind[] = [
   persistentVolumeClaimKind,
   resourceQuotaKind,
   limitRangeKind,
+  apiServiceKind,
   deploymentKind,
   replicaSetKind,
   statefulSetKind,

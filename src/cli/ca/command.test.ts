@@ -165,16 +165,20 @@ describe('fairlead user and fairlead ca', () => {
         'east/admin',
         'east/apiserver-kubelet-client',
         'east/apiserver',
+        'east/front-proxy-ca',
+        'east/front-proxy-client',
         'west/ca',
         'west/admin',
         'west/apiserver-kubelet-client',
         'west/apiserver',
+        'west/front-proxy-ca',
+        'west/front-proxy-client',
         'east/tokens',
         'west/tokens',
       ],
     );
     const listed = JSON.parse((await fairlead('ca', '-o', 'json')).out) as { name: string }[];
-    assert.equal(listed.length, 10);
+    assert.equal(listed.length, 14);
   });
 
   test('ca rotate --tokens adds a key and keeps the previous one', async () => {

@@ -117,6 +117,7 @@ export async function startCluster(
       limits: setup.limits,
       nodeClient:
         setup.nodeClient.cert === undefined ? { ...setup.nodeClient, ...pki.kubeletClient } : setup.nodeClient,
+      frontProxy: pki.frontProxy,
       timeSlicer: setup.slices,
       audit: auditOf(cluster, setup),
       encryption: setup.encryption,
@@ -136,7 +137,10 @@ export async function startCluster(
       tls: () => tls,
       renew(next) {
         tls = tlsOf(next);
-        server.renew(tls, setup.nodeClient.cert === undefined ? next.kubeletClient : undefined);
+        server.renew(tls, {
+          ...(setup.nodeClient.cert === undefined ? { nodeClient: next.kubeletClient } : {}),
+          frontProxy: next.frontProxy,
+        });
       },
     };
   } catch (error) {

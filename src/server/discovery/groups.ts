@@ -16,32 +16,31 @@ export interface Group {
   readonly versions: readonly GroupVersion[];
 }
 
-// The order of Kubernetes: kubectl resolves an ambiguous name to the first group.
-const groupOrder = [
-  '',
-  'apps',
-  'events.k8s.io',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling',
-  'batch',
-  'certificates.k8s.io',
-  'networking.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-  'storage.k8s.io',
-  'admissionregistration.k8s.io',
-  'apiextensions.k8s.io',
-  'scheduling.k8s.io',
-  'coordination.k8s.io',
-  'node.k8s.io',
-  'discovery.k8s.io',
-];
-
-const rankOf = (group: string): number => {
-  const index = groupOrder.indexOf(group);
-  return index < 0 ? groupOrder.length : index;
+// The priorities of kube-apiserver: kubectl resolves an ambiguous name to the first group.
+const groupPriorities: Readonly<Record<string, number>> = {
+  'apiregistration.k8s.io': 20_000,
+  '': 18_000,
+  apps: 17_800,
+  'events.k8s.io': 17_750,
+  'authentication.k8s.io': 17_700,
+  'authorization.k8s.io': 17_600,
+  autoscaling: 17_500,
+  batch: 17_400,
+  'certificates.k8s.io': 17_300,
+  'networking.k8s.io': 17_200,
+  policy: 17_100,
+  'rbac.authorization.k8s.io': 17_000,
+  'storage.k8s.io': 16_800,
+  'admissionregistration.k8s.io': 16_700,
+  'apiextensions.k8s.io': 16_700,
+  'scheduling.k8s.io': 16_600,
+  'coordination.k8s.io': 16_500,
+  'node.k8s.io': 16_300,
+  'discovery.k8s.io': 16_200,
 };
+
+/** The priority of a group in discovery, highest first. Custom resources have the least. */
+export const groupPriorityOf = (group: string): number => groupPriorities[group] ?? 1000;
 
 /** The groups of `kinds` in the order of discovery; other groups follow in the order of definition. */
 export const groupsOf = (kinds: readonly Kind[]): readonly Group[] =>
@@ -53,7 +52,7 @@ const known = new WeakMap<readonly Kind[], readonly Group[]>();
 function newGroups(kinds: readonly Kind[]): readonly Group[] {
   const byGroup = Map.groupBy(kinds, ({ group }) => group);
   return [...byGroup]
-    .toSorted(([a], [b]) => rankOf(a) - rankOf(b))
+    .toSorted(([a], [b]) => groupPriorityOf(b) - groupPriorityOf(a))
     .map(([name, all]) => ({ name, versions: versionsOf(name, all) }));
 }
 

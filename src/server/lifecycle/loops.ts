@@ -1,5 +1,6 @@
 import { runCompactor } from '../../store/compactor.ts';
 import { repairClaims } from '../allocate/repair-claims.ts';
+import { AggregationLoops } from '../aggregation/loops.ts';
 import { RoleAggregation } from '../access/rbac/aggregation.ts';
 import type { ServerContext } from '../context.ts';
 import { Definitions } from '../custom/definitions.ts';
@@ -21,6 +22,8 @@ const bootstrapMs = 10_000;
 export interface Loops extends AsyncDisposable {
   /** Publishes these certificate authorities in all namespaces. */
   publishCa(ca: string): void;
+  /** Publishes the authority of this server's certificate for aggregated servers. */
+  publishFrontProxyCa(ca: string): void;
 }
 
 /**
@@ -66,14 +69,20 @@ export async function startLoops(
   stack.defer(() => definitions.close());
   definitions.start();
   await definitions.settled();
+  const aggregated = new AggregationLoops(context, { clientCa: ca, frontProxyCa: context.aggregation.frontProxy?.ca });
+  stack.defer(() => aggregated.close());
+  await aggregated.start();
+  every(bootstrapMs, () => aggregated.restore(), 'failed to restore the authorities for aggregated servers, retrying');
   const namespaces = new NamespaceLifecycle(context, ca);
   stack.defer(() => namespaces.close());
   if (managesNamespaces) namespaces.start();
   const held = stack.move();
   return {
-    publishCa: (next) => {
+    publishCa(next) {
       if (managesNamespaces) namespaces.publishCa(next);
+      aggregated.publish({ clientCa: next });
     },
+    publishFrontProxyCa: (next) => aggregated.publish({ frontProxyCa: next }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

@@ -8,7 +8,7 @@ type StreamReplies = Reply | UpgradeReply;
 
 /** Counts a stream from its request to its end, and terminates it when the server shuts down. */
 export async function limited(
-  { streams }: ServerContext,
+  { streams }: Pick<ServerContext, 'streams'>,
   request: ApiRequest,
   start: (signal: AbortSignal) => Promise<StreamReplies>,
 ): Promise<StreamReplies> {

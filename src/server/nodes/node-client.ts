@@ -42,7 +42,19 @@ export interface BackendRequest {
   readonly isNode: boolean;
   /** The certificate is not verified, even if an authority is configured. */
   readonly skipVerification?: boolean;
+  /** How an aggregated API server and this server authenticate each other; excludes `isNode`. */
+  readonly tls?: BackendTls;
   readonly signal?: AbortSignal;
+}
+
+/** Options of a TLS connection, under the names of Node. */
+export interface BackendTls {
+  readonly servername: string;
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly allowPartialTrustChain?: true;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** The program has continued with another protocol on the connection. */
@@ -52,7 +64,7 @@ export interface UpgradedBackend {
   readonly head: Buffer;
 }
 
-/** Sends requests to the servers of nodes, and to Pods for the subresource `proxy`. */
+/** Sends requests to the servers of nodes, to Pods for the subresource `proxy`, and to aggregated API servers. */
 export class NodeClient implements Disposable {
   #options: NodeClientOptions;
   #agent = newAgent();
@@ -75,7 +87,8 @@ export class NodeClient implements Disposable {
   /** Sends a request. Rejects if there is no response, with the message that Go has. */
   async send(request: BackendRequest): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const sent = this.#open(request, request.isNode ? this.#agent : undefined, reject);
+    const isShared = request.isNode || request.tls !== undefined;
+    const sent = this.#open(request, isShared ? this.#agent : undefined, reject);
     sent.on('response', resolve);
     if (request.body === undefined) sent.end();
     else request.body.on('error', () => sent.destroy()).pipe(sent);
@@ -109,7 +122,7 @@ export class NodeClient implements Disposable {
     agent: Agent | undefined,
     failed: (error: unknown) => void,
   ): ReturnType<typeof httpsRequest> {
-    const { scheme, address, path, method, headers, isNode, skipVerification = false, signal } = request;
+    const { scheme, address, path, method, headers, isNode, tls, skipVerification = false, signal } = request;
     const { cert, key, ca, connectMs = 5000 } = this.#options;
     const shared = { host: address.host, port: address.port, path, method, headers, ...(signal ? { signal } : {}) };
     const sent =
@@ -122,6 +135,7 @@ export class NodeClient implements Disposable {
             ...(isNode && ca !== undefined ? { ca } : {}),
             // The programs of Pods have certificates of their own, and kube-apiserver verifies none of them.
             rejectUnauthorized: isNode && ca !== undefined && !skipVerification,
+            ...tls,
           });
     const timer = setTimeout(() => {
       const { host, port } = address;

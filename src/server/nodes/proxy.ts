@@ -126,7 +126,8 @@ async function readPage(response: IncomingMessage): Promise<{ readonly start: Bu
 
 const unavailable = (message: string): Error => failure({ code: 503, reason: 'ServiceUnavailable', message });
 
-function forwardedHeaders(request: ApiRequest): OutgoingHttpHeaders {
+/** The headers of a request that is passed on. */
+export function forwardedHeaders(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { ...request.headers?.() };
   for (const name of hopHeaders) delete headers[name];
   const before = request.header('x-forwarded-for');
@@ -136,7 +137,8 @@ function forwardedHeaders(request: ApiRequest): OutgoingHttpHeaders {
   return headers;
 }
 
-function responseHeaders({ headers }: IncomingMessage): Record<string, Headers[string]> {
+/** The headers of a response that is passed on. */
+export function responseHeaders({ headers }: IncomingMessage): Record<string, Headers[string]> {
   const kept = Object.entries(headers).flatMap(([name, value]): [string, Headers[string]][] =>
     value === undefined || hopHeaders.includes(name) ? [] : [[name, value]],
   );

@@ -1,3 +1,6 @@
+import { mergedAggregated, mergedGroup, mergedGroupList } from '../aggregation/discovery.ts';
+import type { RemoteDocuments } from '../aggregation/documents.ts';
+import { mergedIndex, mergedSwagger } from '../aggregation/openapi.ts';
 import type { Kind } from '../../api/kind.ts';
 import { issuerPaths } from '../access/identity/issuer-documents.ts';
 import { backupPath } from './backup.ts';
@@ -17,7 +20,10 @@ import type { ApiRequest, Reply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
 
 export interface DocumentOptions {
+  /** What this server itself serves. */
   readonly kinds: readonly Kind[];
+  /** The documents of aggregated servers. */
+  readonly remote: RemoteDocuments;
   /** `host:port` as clients reach it. */
   readonly address: string;
   /** This program's version. */
@@ -33,7 +39,7 @@ export function documentFor(
   query: URLSearchParams,
   { request, options }: { readonly request: ApiRequest; readonly options: DocumentOptions },
 ): Reply | undefined {
-  const { kinds } = options;
+  const { kinds, remote } = options;
   const trimmed = path.length > 1 ? path.replace(/\/$/, '') : path;
   switch (trimmed) {
     case '/':
@@ -49,23 +55,28 @@ export function documentFor(
   if (trimmed.startsWith('/apis/')) {
     const [group = '', version, ...rest] = trimmed.slice('/apis/'.length).split('/');
     if (rest.length > 0) return undefined;
-    return optionalReply(
-      request,
-      version === undefined ? apiGroup(kinds, group) : apiResourceList(kinds, `${group}/${version}`),
+    if (version !== undefined) return optionalReply(request, apiResourceList(kinds, `${group}/${version}`));
+    const merged = remote.merged(`/apis/${group}`, apiGroup(kinds, group), (own) =>
+      mergedGroup(own, group, remote.discovery),
     );
+    return optionalReply(request, merged);
   }
-  return trimmed.startsWith('/openapi/') ? openApiReply(trimmed, query, { request, kinds }) : undefined;
+  return trimmed.startsWith('/openapi/') ? openApiReply(trimmed, query, { request, options }) : undefined;
 }
 
-function discovery(path: '/api' | '/apis', request: ApiRequest, { kinds, address }: DocumentOptions): Document {
+function discovery(path: '/api' | '/apis', request: ApiRequest, { kinds, remote, address }: DocumentOptions): Document {
   for (const { parameters } of parseAccept(request.header('accept') ?? '')) {
     if (parameters.get('as') !== 'APIGroupDiscoveryList' || parameters.get('g') !== 'apidiscovery.k8s.io') continue;
     const version = parameters.get('v');
     if (version === 'v2' || version === 'v2beta1') {
-      return aggregatedDiscovery(kinds, path === '/api' ? 'core' : 'groups', version);
+      if (path === '/api') return aggregatedDiscovery(kinds, 'core', version);
+      return remote.merged(`/apis ${version}`, aggregatedDiscovery(kinds, 'groups', version), (own) =>
+        mergedAggregated(own, remote.discovery),
+      );
     }
   }
-  return path === '/api' ? apiVersions(address) : apiGroupList(kinds);
+  if (path === '/api') return apiVersions(address);
+  return remote.merged('/apis', apiGroupList(kinds), (own) => mergedGroupList(own, remote.discovery));
 }
 
 const optionalReply = (request: ApiRequest, document: Document | undefined): Reply | undefined =>
@@ -97,11 +108,21 @@ function rootPaths(kinds: readonly Kind[]): string[] {
 function openApiReply(
   path: string,
   query: URLSearchParams,
-  { request, kinds }: { readonly request: ApiRequest; readonly kinds: readonly Kind[] },
+  { request, options: { kinds, remote } }: { readonly request: ApiRequest; readonly options: DocumentOptions },
 ): Reply | undefined {
   if (path === '/openapi/v2')
-    return documentReply(request, acceptsOnlyProtobuf(request) ? emptyOpenApiV2 : openApiV2(kinds));
-  if (path === '/openapi/v3') return documentReply(request, openApiIndex(kinds));
+    return documentReply(
+      request,
+      acceptsOnlyProtobuf(request)
+        ? emptyOpenApiV2
+        : remote.merged(path, openApiV2(kinds), (own) => mergedSwagger(own, remote.swaggers)),
+    );
+  if (path === '/openapi/v3') {
+    return documentReply(
+      request,
+      remote.merged(path, openApiIndex(kinds), (own) => mergedIndex(own, remote.hashes)),
+    );
+  }
   if (!path.startsWith('/openapi/v3/')) return undefined;
   const document = openApiDocument(kinds, path.slice('/openapi/v3/'.length));
   if (document === undefined) return { status: 404, headers: {}, body: '' };

@@ -29,7 +29,10 @@ describe('pki', () => {
   const serving = (pki: Pki): X509Certificate => new X509Certificate(pki.serving.cert);
 
   test('issues everything at the first start and nothing at the next', async () => {
-    assert.deepEqual(new Set(first.renewed.keys()), new Set(['ca', 'admin', 'apiserver', 'apiserver-kubelet-client']));
+    assert.deepEqual(
+      new Set(first.renewed.keys()),
+      new Set(['ca', 'admin', 'apiserver', 'apiserver-kubelet-client', 'front-proxy-ca', 'front-proxy-client']),
+    );
     const second = await ensure();
     assert.equal(second.renewed.size, 0);
     assert.deepEqual(second.serving, first.serving);
@@ -47,6 +50,10 @@ describe('pki', () => {
       'apiserver.key',
       'ca.crt',
       'ca.key',
+      'front-proxy-ca.crt',
+      'front-proxy-ca.key',
+      'front-proxy-client.crt',
+      'front-proxy-client.key',
     ]);
     for (const name of names) assert.equal((await stat(join(directory, name))).mode & 0o777, 0o600, name);
   });
@@ -92,7 +99,12 @@ describe('pki', () => {
     {
       name: 'leaves near expiry',
       changes: { now: daysLater(280) },
-      want: ['admin: near expiry', 'apiserver-kubelet-client: near expiry', 'apiserver: near expiry'],
+      want: [
+        'admin: near expiry',
+        'apiserver-kubelet-client: near expiry',
+        'apiserver: near expiry',
+        'front-proxy-client: near expiry',
+      ],
     },
     { name: 'nothing while the clock is an hour behind', changes: { now: daysLater(-1 / 24) }, want: [] },
     { name: 'nothing while the clock is years behind', changes: { now: new Date(0) }, want: [] },
@@ -109,6 +121,8 @@ describe('pki', () => {
         'apiserver-kubelet-client: near expiry',
         'apiserver: near expiry',
         'ca: near expiry',
+        'front-proxy-ca: near expiry',
+        'front-proxy-client: near expiry',
       ],
     },
   ];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { kubeletClientUser, partUser } from '../access/identity/users.ts';
+import { frontProxyClientName, kubeletClientUser, partUser } from '../access/identity/users.ts';
 import type { Authority } from './authority.ts';
 import {
   completeAuthority,
@@ -12,7 +12,7 @@ import {
 } from './authority.ts';
 import { makePrivateDirectory, readPair, writePair } from './files.ts';
 import type { KeyPair, Subject } from './issue.ts';
-import { issue } from './issue.ts';
+import { issue, issueCa } from './issue.ts';
 import { renewalReason } from './renewal.ts';
 
 /** The certificates of one cluster. */
@@ -22,12 +22,19 @@ export interface Pki {
   readonly admin: KeyPair;
   /** The client certificate of the API server at the servers of nodes. */
   readonly kubeletClient: KeyPair;
+  /** How the API server proves to aggregated API servers that it passes requests on. */
+  readonly frontProxy: FrontProxyPki;
   /** Part → its client certificate. */
   readonly parts: ReadonlyMap<string, KeyPair>;
   /** The certificate of the API server. */
   readonly serving: KeyPair;
   /** The issued certificates: file name → reason. Empty on most starts. */
   readonly renewed: ReadonlyMap<string, string>;
+}
+
+/** A client certificate, and the authority that issues no other certificate than this one. */
+export interface FrontProxyPki extends KeyPair {
+  readonly ca: string;
 }
 
 export interface PkiOptions {
@@ -44,10 +51,14 @@ export interface PkiOptions {
 }
 
 const leafDays = 365;
+const frontProxyCaDays = 3650;
 const adminSubject: Subject = { use: 'client', commonName: 'kubernetes-admin', groups: ['system:masters'] };
 
 /** Its user may do everything on the servers of nodes, and nothing else. */
 const kubeletClientSubject: Subject = { use: 'client', commonName: kubeletClientUser, groups: [] };
+
+/** Aggregated API servers trust its certificate to name any user. */
+const frontProxySubject: Subject = { use: 'client', commonName: frontProxyClientName, groups: [] };
 
 /**
  * Reads the certificates of a cluster and issues those that are missing, near expiry or have other names. An authority
@@ -58,18 +69,23 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
   await makePrivateDirectory(directory);
   const renewed = new Map<string, string>();
   const authority = await ensureAuthority(options, renewed);
-  const ensure = async (name: string, subject: Subject): Promise<KeyPair> => {
+  const ensure = async (name: string, subject: Subject, ca = authority.pair): Promise<KeyPair> => {
     const stored = await readPair(directory, name);
-    const reason = renewalReason(stored, { ca: authority.pair.cert, subject }, now);
+    const reason = renewalReason(stored, { ca: ca.cert, subject }, now);
     if (reason === undefined && stored !== undefined) return stored;
-    const made = await issue(authority.pair, subject, { now, days: leafDays });
+    const made = await issue(ca, subject, { now, days: leafDays });
     await writePair(directory, name, made);
     renewed.set(name, reason ?? 'missing');
     return made;
   };
-  const [admin, kubeletClient, serving, partPairs] = await Promise.all([
+  const ensureFrontProxy = async (): Promise<FrontProxyPki> => {
+    const ca = await ensureFrontProxyCa(options, renewed);
+    return { ca: ca.cert, ...(await ensure('front-proxy-client', frontProxySubject, ca)) };
+  };
+  const [admin, kubeletClient, frontProxy, serving, partPairs] = await Promise.all([
     ensure('admin', adminSubject),
     ensure('apiserver-kubelet-client', kubeletClientSubject),
+    ensureFrontProxy(),
     ensure('apiserver', servingSubject(options)),
     Promise.all(
       parts.map(async (part): Promise<[string, KeyPair]> => [
@@ -82,6 +98,7 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
     ca: trustedCertificates(authority),
     admin,
     kubeletClient,
+    frontProxy,
     serving: withCrossCertificates(authority, serving),
     parts: new Map(partPairs),
     renewed,
@@ -107,6 +124,24 @@ async function ensureAuthority(
   return stored === undefined
     ? createAuthority(directory, cluster, now)
     : rotateAuthority(directory, { cluster, old: stored, now });
+}
+
+/**
+ * The authority of the front proxy is not that of clients, so that no other certificate can name users. A new one needs no
+ * rotation: servers read from the cluster which authorities they trust.
+ */
+async function ensureFrontProxyCa(
+  { directory, cluster, now }: PkiOptions,
+  renewed: Map<string, string>,
+): Promise<KeyPair> {
+  const name = 'front-proxy-ca';
+  const stored = await readPair(directory, name);
+  const reason = renewalReason(stored, { ca: undefined, subject: undefined }, now);
+  if (reason === undefined && stored !== undefined) return stored;
+  const made = await issueCa(`fairlead-${name}-${cluster.slice(0, 32)}`, { now, days: frontProxyCaDays });
+  await writePair(directory, name, made);
+  renewed.set(name, reason ?? 'missing');
+  return made;
 }
 
 /** The names under which clients reach an API server, from this machine and from inside its cluster. */

@@ -52,6 +52,9 @@ const contents: Readonly<Record<string, Content>> = {
       versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
     },
   },
+  'apiregistration.k8s.io/v1 APIService': {
+    spec: { group: 'example.org', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15 },
+  },
   'policy/v1 PodDisruptionBudget': { spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } } },
   'autoscaling/v2 HorizontalPodAutoscaler': {
     spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
@@ -186,6 +189,7 @@ const contents: Readonly<Record<string, Content>> = {
 /** Names that the rest of the object determines. */
 const fixedNames: Readonly<Record<string, string>> = {
   IPAddress: '10.0.0.77',
+  APIService: 'v1.example.org',
   CustomResourceDefinition: 'webs.example.org',
 };
 

@@ -5,7 +5,7 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
-import type { ServiceReference, WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
+import type { WebhookClientConfig } from '../../api/kinds/admissionregistration/webhook-schema.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 
 export interface Address {
@@ -15,9 +15,17 @@ export interface Address {
   resolve(): Endpoint | undefined;
 }
 
-interface Endpoint {
+/** An address and a port to connect to. */
+export interface Endpoint {
   readonly host: string;
   readonly port: number;
+}
+
+/** A port of a Service; default: 443. */
+export interface ServicePort {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port?: number;
 }
 
 export function addressOf({ url = '', service }: WebhookClientConfig, watchCache: WatchCache): Address {
@@ -30,7 +38,7 @@ export function addressOf({ url = '', service }: WebhookClientConfig, watchCache
  * A random ready endpoint of a Service, as kube-apiserver with `--enable-aggregator-routing`: cluster IPs need a proxy,
  * which the machine of the API server may not have.
  */
-function endpointOf({ namespace, name, port = 443 }: ServiceReference, watchCache: WatchCache): Endpoint {
+export function endpointOf({ namespace, name, port = 443 }: ServicePort, watchCache: WatchCache): Endpoint {
   const services = watchCache.of(serviceKind);
   const service = services.get(services.key(namespace, name))?.object as Service | undefined;
   if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);

@@ -29,8 +29,8 @@ test('built-in kinds are where kube-apiserver has them, which is mostly without 
   for (const { group, plural } of stored) {
     const key = `/registry/${group === '' ? '' : `${group}/`}${plural}/name`;
     const theirs = keys.toEtcd(key);
-    // Those of the extensions server are stored with their group.
-    const hasGroup = group === 'apiextensions.k8s.io';
+    // Those of the extensions server and of the aggregator are stored with their group.
+    const hasGroup = group === 'apiextensions.k8s.io' || group === 'apiregistration.k8s.io';
     assert.ok(group === '' || theirs.startsWith(`/registry/${group}/`) === hasGroup, theirs);
     assert.equal(keys.fromEtcd(theirs), key);
   }

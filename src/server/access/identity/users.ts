@@ -31,3 +31,6 @@ export const partUser = (part: string): string => `system:fairlead:${part}`;
 
 /** The user of API servers at the servers of nodes. */
 export const kubeletClientUser = 'kube-apiserver-kubelet-client';
+
+/** The common name of the client certificate with which the API server passes requests on to aggregated API servers. */
+export const frontProxyClientName = 'front-proxy-client';

@@ -2,9 +2,12 @@
 
 import type { ClusterRole } from '../../../../api/kinds/rbac/clusterrole/kind.ts';
 import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterrolebinding/kind.ts';
+import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
+import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
+import { rbacGroup } from '../../../../api/kinds/rbac/policy-rule.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
 import { kubeletClientUser } from '../../identity/users.ts';
-import { binding, change, aggregated, getting, group, named, on, read, role, user } from './role-table.ts';
+import { binding, change, aggregated, getting, group, inNamespace, named, on, read, role, user } from './role-table.ts';
 
 const everyVerb = 'create delete deletecollection get list patch update watch';
 const certificates = 'certificates.k8s.io';
@@ -159,6 +162,26 @@ export const kubernetesRoles: readonly ClusterRole[] = [
     on('discovery.k8s.io', 'endpointslices', 'list watch'),
   ]),
 ];
+
+/** Aggregated API servers read there how this server authenticates users and itself. */
+export const authenticationReaderRole: Role = inNamespace(
+  'kube-system',
+  role('extension-apiserver-authentication-reader', [
+    named(on('', 'configmaps', read), 'extension-apiserver-authentication'),
+  ]),
+);
+
+/** As in Kubernetes, its name is not that of the role. */
+export const authenticationReaderBinding: RoleBinding = {
+  ...inNamespace(
+    'kube-system',
+    binding('system::extension-apiserver-authentication-reader', [
+      user('system:kube-controller-manager'),
+      user('system:kube-scheduler'),
+    ]),
+  ),
+  roleRef: { apiGroup: rbacGroup, kind: 'Role', name: 'extension-apiserver-authentication-reader' },
+};
 
 export const kubernetesBindings: readonly ClusterRoleBinding[] = [
   binding('cluster-admin', [group('system:masters')]),

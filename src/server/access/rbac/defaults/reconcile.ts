@@ -13,7 +13,12 @@ import type { Binding, Subject } from '../../../../api/kinds/rbac/binding.ts';
 import { equalJson } from '../../../../api/schema/equal-json.ts';
 import { uncovered } from '../covers.ts';
 import { fairleadBindings, fairleadRoles, leaseBinding, leaseRole } from './fairlead.ts';
-import { kubernetesBindings, kubernetesRoles } from './kubernetes.ts';
+import {
+  authenticationReaderBinding,
+  authenticationReaderRole,
+  kubernetesBindings,
+  kubernetesRoles,
+} from './kubernetes.ts';
 import { autoupdateAnnotation } from './role-table.ts';
 
 /** Creates missing default roles and bindings, and reconciles existing ones. */
@@ -28,8 +33,12 @@ export async function ensureDefaultRoles(context: ServerContext): Promise<void> 
         reconcileBinding(old as ClusterRoleBinding, standard),
       ),
     ),
-    ensureObject(context, roleKind, leaseRole, (old) => reconcileRole(old as Role, leaseRole)),
-    ensureObject(context, roleBindingKind, leaseBinding, (old) => reconcileBinding(old as RoleBinding, leaseBinding)),
+    ...[leaseRole, authenticationReaderRole].map((standard) =>
+      ensureObject(context, roleKind, standard, (old) => reconcileRole(old as Role, standard)),
+    ),
+    ...[leaseBinding, authenticationReaderBinding].map((standard) =>
+      ensureObject(context, roleBindingKind, standard, (old) => reconcileBinding(old as RoleBinding, standard)),
+    ),
   ]);
 }
 
