@@ -240,11 +240,11 @@ export class Handler {
     return { status: 200, headers: { 'Content-Type': contentType }, body };
   }
 
-  /** Unknown paths of a served group get a Status, others plain text. */
+  /** As in Kubernetes, unknown paths of its own groups get a Status, those of custom resources and all others plain text. */
   #notFound(path: string): Reply {
     const [, root, group = ''] = path.split('/');
     if (root === 'api') return resourceNotFound();
-    return root === 'apis' && this.#options.context.resources.hasGroup(group) ? resourceNotFound() : pathNotFound();
+    return root === 'apis' && this.#options.context.resources.isOwnGroup(group) ? resourceNotFound() : pathNotFound();
   }
 
   #failureReply(error: unknown, request: ApiRequest): Reply {

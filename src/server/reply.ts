@@ -137,7 +137,7 @@ export const textReply = (status: number, body: string, headers: Headers = {}): 
 export const pathNotFound = (): BodyReply =>
   textReply(404, '404 page not found\n', { 'Cache-Control': 'no-cache, private' });
 
-/** Kubernetes' reply for an unknown path in a served group. */
+/** Kubernetes' reply for an unknown path in a group of its own. */
 export const resourceNotFound = (): BodyReply => statusReply(notServed().status);
 
 /** The error for a resource that is not served. */

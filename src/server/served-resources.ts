@@ -32,12 +32,12 @@ export class ServedResources {
   readonly #byStorage = new Map<Kind, Kind[]>();
   /** Kinds that store objects of definitions that are being deleted */
   readonly #terminating = new Set<Kind>();
-  /** group → the number of its served kinds */
-  readonly #groups = new Map<string, number>();
+  readonly #ownGroups: ReadonlySet<string>;
 
   constructor(own: readonly Kind[], watchCache: WatchCache) {
     this.#own = own;
     this.#kinds = own;
+    this.#ownGroups = new Set(own.map(({ group }) => group));
     this.#watchCache = watchCache;
     for (const kind of own) this.#serve(kind);
   }
@@ -65,8 +65,9 @@ export class ServedResources {
     return this.#byPath.get(pathOf({ group, version, plural }));
   }
 
-  hasGroup(group: string): boolean {
-    return this.#groups.has(group);
+  /** Whether the server itself serves kinds of the group. */
+  isOwnGroup(group: string): boolean {
+    return this.#ownGroups.has(group);
   }
 
   /** The other kinds that serve the same objects: other versions, and for Events another group. */
@@ -99,9 +100,6 @@ export class ServedResources {
       this.#byPath.delete(pathOf(kind));
       this.#byStorage.delete(storageOf(kind));
       this.#terminating.delete(storageOf(kind));
-      const left = (this.#groups.get(kind.group) ?? 1) - 1;
-      if (left === 0) this.#groups.delete(kind.group);
-      else this.#groups.set(kind.group, left);
     }
     this.#custom.delete(definition);
     this.#kinds = [];
@@ -111,7 +109,6 @@ export class ServedResources {
     const cache = kind.stored ? this.#watchCache.of(kind) : undefined;
     this.#byPath.set(pathOf(kind), { kind, cache });
     getOrCompute(this.#byStorage, storageOf(kind), () => []).push(kind);
-    this.#groups.set(kind.group, (this.#groups.get(kind.group) ?? 0) + 1);
   }
 
   /** Custom resources are in the order of their names, so that all servers agree. */

@@ -155,6 +155,13 @@ suite('rejected objects, in the order of the checks', () => {
   });
 });
 
+test('a dry run ignores a revision, as in Kubernetes', async () => {
+  await using server = await testServer();
+  const body = { metadata: { name: 'new', resourceVersion: '5' } };
+  assert.equal((await server.ask('POST', `${maps}?dryRun=All`, { body })).status, 201);
+  assert.equal((await server.ask('POST', maps, { body })).status, 500);
+});
+
 suite('warnings', () => {
   test('list unknown and duplicate fields once each', async () => {
     await using server = await testServer();
