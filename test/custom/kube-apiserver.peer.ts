@@ -14,6 +14,7 @@ import { testServer } from '../../src/server/testing/server.ts';
 import { until } from '../../src/server/testing/until.ts';
 import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubeApiserver, KubeApiserver } from '../parts/kube-apiserver.ts';
+import { countRules } from './rules.ts';
 import { brokenDefinitions, objects, widgets } from './samples.ts';
 
 const programs = findKubeApiserver();
@@ -24,7 +25,7 @@ interface Answer {
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads any shape
   readonly body: any;
 }
-type Ask = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Answer>;
+type Ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => Promise<Answer>;
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -154,6 +155,29 @@ describe('custom resources', { skip }, () => {
         if (want.status < 300) assert.deepEqual(got.body.spec, want.body.spec);
         return want.status;
       };
+      /** Updates a stored object with each change of a field. */
+      const compareUpdates = async (path: string, sample: Readonly<Record<string, unknown>>): Promise<void> => {
+        const at = `${path}/sample`;
+        const stored = await Promise.all([theirs, ours].map((ask) => ask('POST', path, sample)));
+        assert.deepEqual(
+          stored.map(({ status }) => status),
+          [201, 201],
+        );
+        try {
+          for (const { object } of changesOf(sample)) {
+            const answers = await Promise.all(
+              [theirs, ours].map(async (ask) => {
+                const { body } = await ask('GET', at);
+                return ask('PUT', `${at}?dryRun=All`, { ...object, metadata: body.metadata });
+              }),
+            );
+            const [want, got] = answers.map(errorsOf);
+            assert.deepEqual(got, want);
+          }
+        } finally {
+          await Promise.all([theirs, ours].map((ask) => ask('DELETE', at)));
+        }
+      };
       const valid: { readonly path: string; readonly given: Readonly<Record<string, unknown>> }[] = [];
       const counts = new Map<number, number>();
       const count = (status: number): unknown => counts.set(status, (counts.get(status) ?? 0) + 1);
@@ -169,6 +193,32 @@ describe('custom resources', { skip }, () => {
           if (status === 201) valid.push({ path, given });
         });
       }
+      await context.test('every CEL rule is evaluated, with the same errors', async (rules) => {
+        let [byProjects, all] = [0, 0];
+        const unreached: string[] = [];
+        for (const definition of definitions) {
+          const counted = countRules(definition);
+          for (const object of documents) counted.evaluate(object);
+          all += counted.rules.length;
+          byProjects += counted.rules.filter(({ evaluations }) => evaluations > 0).length;
+          for (const rule of counted.rules) {
+            const isReached = rule.evaluations > 0;
+            counted.evaluate(rule.sample);
+            if (rule.evaluations === 0) unreached.push(rule.name);
+            const path = plurals.get(`${rule.sample['apiVersion']} ${rule.sample['kind']}`);
+            if (path === undefined || (isReached && !rule.isTransition)) continue;
+            await rules.test(rule.name, async () => {
+              const status = await compare(path, rule.sample);
+              count(status);
+              if (status !== 201) return;
+              valid.push({ path, given: rule.sample });
+              if (rule.isTransition) await compareUpdates(path, rule.sample);
+            });
+          }
+        }
+        rules.diagnostic(`${all} rules, ${byProjects} of them evaluated by objects of the projects`);
+        assert.deepEqual(unreached, []);
+      });
       // Each change of each field once for each resource.
       const tried = new Set<string>();
       for (const [path, samples] of Map.groupBy(valid, (sample) => sample.path)) {
