@@ -457,3 +457,58 @@ test('rejects rules that do not compile, or that cost too much', async () => {
   });
   assert.equal(accepted.status, 201, accepted.text);
 });
+
+test('a resource that no definition has is an unknown path, as in Kubernetes', async () => {
+  await using server = await testServer();
+  await install(server);
+  for (const path of [cronTabs.replace('crontabs', 'others'), cronTabs.replace('/v1/', '/v2/')]) {
+    const { status, text } = await server.ask('GET', path);
+    assert.deepEqual([status, text], [404, '404 page not found\n']);
+  }
+});
+
+test('a quota counts custom resources from the time when their definition is installed', async () => {
+  await using server = await testServer();
+  const quotas = '/api/v1/namespaces/default/resourcequotas';
+  const quota = { metadata: { name: 'tabs' }, spec: { hard: { 'count/crontabs.stable.example.com': '1' } } };
+  assert.equal((await server.ask('POST', quotas, { body: quota })).status, 201);
+  await install(server);
+  assert.equal((await server.ask('POST', cronTabs, { body: cronTab('a', {}) })).status, 201);
+  const { status, body } = await server.ask('POST', cronTabs, { body: cronTab('b', {}) });
+  assert.equal(status, 403, body.message);
+  assert.match(body.message, /exceeded quota: tabs/);
+});
+
+test('many definitions that are created at once get their names, and one of several with a name gets it', async () => {
+  await using server = await testServer();
+  const plurals = Array.from({ length: 200 }, (_, index) => `kind${index}s`);
+  const named = (plural: string): object => ({
+    ...definition,
+    metadata: { name: `${plural}.stable.example.com` },
+    spec: { ...definition.spec, names: { plural, kind: plural.toUpperCase(), shortNames: [`k${plural.length}`] } },
+  });
+  const created = await Promise.all(plurals.map((plural) => server.ask('POST', crds, { body: named(plural) })));
+  assert.ok(created.every(({ status }) => status === 201));
+  const accepted = async (): Promise<{ name: string; status: string }[]> => {
+    const { body } = await server.ask('GET', crds);
+    return body.items.flatMap((crd: { metadata: { name: string }; status: { conditions?: Condition[] } }) =>
+      (crd.status.conditions ?? [])
+        .filter(({ type }) => type === 'NamesAccepted')
+        .map(({ status }) => ({ name: crd.metadata.name, status })),
+    );
+  };
+  await until('all are decided', async () => (await accepted()).length === plurals.length);
+  const winners = (await accepted()).filter(({ status }) => status === 'True');
+  // kind0s, kind10s and kind100s have short names of three lengths, each of which one definition gets.
+  assert.deepEqual(winners.map(({ name }) => name.indexOf('.')).toSorted(), [6, 7, 8]);
+  for (const { name } of winners) assert.equal((await server.ask('DELETE', `${crds}/${name}`)).status, 200);
+  await until('others get the names', async () => {
+    const next = (await accepted()).filter(({ status }) => status === 'True');
+    return next.length === 3 && next.every(({ name }) => winners.every((winner) => winner.name !== name));
+  });
+});
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+}

@@ -6,9 +6,9 @@ import { isEstablished } from '../../api/kinds/apiextensions/customresourcedefin
 import { customResourceDefinitionKind } from '../../api/kinds/apiextensions/customresourcedefinition/kind.ts';
 import { isNative } from '../../api/kinds/apiextensions/customresourcedefinition/native.ts';
 import { planStatus } from '../../api/kinds/apiextensions/customresourcedefinition/plan.ts';
-import type { Sibling } from '../../api/kinds/apiextensions/customresourcedefinition/plan.ts';
 import type { CustomResourceDefinition } from '../../api/kinds/apiextensions/customresourcedefinition/schema.ts';
 import { isServedVersion, servedKinds } from '../../api/kinds/apiextensions/customresourcedefinition/served-kinds.ts';
+import { getOrCompute } from '../../api/maps.ts';
 import { equalJson } from '../../api/schema/equal-json.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Item } from '../cache/item.ts';
@@ -19,6 +19,7 @@ import { ReconcileQueue } from '../lifecycle/reconcile-queue.ts';
 import type { CustomKinds } from '../served-resources.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { serverRequest } from '../verbs/write-request.ts';
+import { GroupNames } from './group-names.ts';
 import { terminateDefinition } from './termination.ts';
 
 /** The kinds of an established definition; undefined if the server serves none for it. */
@@ -38,6 +39,9 @@ export function* definitionsIn(watchCache: WatchCache): Generator<CustomResource
 
 const definitionOf = ({ object }: Item): CustomResourceDefinition => object as CustomResourceDefinition; // of its cache
 
+/** Definitions that are reconciled at once. */
+const concurrency = 16;
+
 /** What decides how a definition is served. */
 interface Installed {
   readonly spec: CustomResourceDefinition['spec'];
@@ -56,8 +60,7 @@ export class Definitions {
   readonly #queue: ReconcileQueue;
   /** name → what is served for it */
   readonly #installed = new Map<string, Installed>();
-  /** group → name → what other definitions of the group need of it */
-  readonly #groups = new Map<string, Map<string, Sibling>>();
+  readonly #groups = new Map<string, GroupNames>();
 
   constructor(context: ServerContext) {
     this.#context = context;
@@ -65,6 +68,7 @@ export class Definitions {
     this.#cache = context.watchCache.of(customResourceDefinitionKind);
     this.#queue = new ReconcileQueue({
       reconcile: (name) => this.#reconcile(name),
+      concurrency, // the store commits their writes together
       onError: (name, err) =>
         this.#log.warn({ definition: name, err }, 'failed to reconcile a CustomResourceDefinition, retrying'),
     });
@@ -115,8 +119,8 @@ export class Definitions {
     const crd = definitionOf(item);
     if (crd.metadata.deletionTimestamp !== undefined) return this.#terminate(crd);
     const next = this.#planned(crd);
+    this.#remember(name, next); // before others that want the same names are planned
     if (isEstablished(next)) await this.#install(name, next);
-    this.#remember(name, next);
     if (next === crd) return true;
     await this.#writeStatus(name, (stored) => this.#planned(stored));
     return true;
@@ -125,10 +129,8 @@ export class Definitions {
   #planned(crd: CustomResourceDefinition): CustomResourceDefinition {
     const { clock, resources } = this.#context;
     const name = crd.metadata.name ?? '';
-    const siblings = [...(this.#groups.get(crd.spec.group) ?? [])].flatMap(([other, sibling]) =>
-      other === name ? [] : [sibling],
-    );
-    return planStatus(crd, { siblings, own: resources.own, now: timestamp(clock()) });
+    const taken = this.#group(crd.spec.group).takenFor(name);
+    return planStatus(crd, { taken, own: resources.own, now: timestamp(clock()) });
   }
 
   /** Serves the resource as the definition describes it; the cache of an unchanged one stays. */
@@ -143,7 +145,7 @@ export class Definitions {
     if (storage !== undefined) await watchCache.add(storage);
     resources.set(name, kinds);
     this.#installed.set(name, parts);
-    quotas.recount();
+    if (storage !== undefined) quotas.recount(storage);
   }
 
   #uninstall(name: string): void {
@@ -151,8 +153,9 @@ export class Definitions {
     const { watchCache, resources, quotas } = this.#context;
     const storage = resources.custom.get(name)?.all[0];
     resources.delete(name);
-    if (storage !== undefined) watchCache.remove(storage);
-    quotas.recount();
+    if (storage === undefined) return;
+    watchCache.remove(storage);
+    quotas.recount(storage);
   }
 
   async #terminate(crd: CustomResourceDefinition): Promise<boolean> {
@@ -177,27 +180,29 @@ export class Definitions {
     }
   }
 
+  #group(group: string): GroupNames {
+    return getOrCompute(this.#groups, group, () => new GroupNames());
+  }
+
   /** Records the names that a definition has; others that wait for a name are reconciled when it is free. */
   #remember(name: string, crd: CustomResourceDefinition): void {
-    const { group } = crd.spec;
-    const siblings = this.#groups.get(group) ?? new Map<string, Sibling>();
-    this.#groups.set(group, siblings);
-    const before = siblings.get(name);
+    const names = this.#group(crd.spec.group);
+    const before = names.namesOf(name);
     const { acceptedNames } = crd.status;
-    siblings.set(name, { acceptedNames, isWaiting: !equalJson(acceptedNames, crd.spec.names) });
-    if (before !== undefined && !equalJson(before.acceptedNames, acceptedNames)) this.#enqueueWaiting(siblings);
+    names.set(name, acceptedNames, !equalJson(acceptedNames, crd.spec.names));
+    if (before !== undefined && !equalJson(before, acceptedNames)) this.#enqueueWaiting(names);
   }
 
   #forget(name: string): void {
     const group = name.slice(name.indexOf('.') + 1);
-    const siblings = this.#groups.get(group);
-    if (siblings?.delete(name) !== true) return;
-    this.#enqueueWaiting(siblings);
-    if (siblings.size === 0) this.#groups.delete(group);
+    const names = this.#groups.get(group);
+    if (names?.delete(name) !== true) return;
+    this.#enqueueWaiting(names);
+    if (names.isEmpty) this.#groups.delete(group);
   }
 
-  #enqueueWaiting(siblings: ReadonlyMap<string, Sibling>): void {
-    for (const [name, { isWaiting }] of siblings) if (isWaiting) this.#queue.enqueue(name);
+  #enqueueWaiting({ waiting }: GroupNames): void {
+    for (const name of waiting) this.#queue.enqueue(name);
   }
 }
 

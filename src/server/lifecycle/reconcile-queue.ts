@@ -7,9 +7,11 @@ export interface ReconcileOptions {
   /** Returns whether the key is done; otherwise it is reconciled again after a delay. */
   readonly reconcile: (key: string) => Promise<boolean>;
   readonly onError: (key: string, error: unknown) => void;
+  /** How many keys are reconciled at once; never a key twice. */
+  readonly concurrency: number;
 }
 
-/** Reconciles keys one after the other, each queued once, and again after a delay until it is done. */
+/** Reconciles keys, each queued once, and again after a delay until it is done. */
 export class ReconcileQueue {
   readonly #options: ReconcileOptions;
   readonly #queue = new Set<string>();
@@ -17,17 +19,20 @@ export class ReconcileQueue {
   readonly #delays = new Map<string, number>();
   /** key → its next attempt */
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  #working: Promise<void> = Promise.resolve();
+  /** Each lane reconciles its keys one after the other. */
+  readonly #lanes: Promise<void>[];
   #isClosed = false;
 
   constructor(options: ReconcileOptions) {
     this.#options = options;
+    this.#lanes = Array.from({ length: options.concurrency }, () => Promise.resolve());
   }
 
   enqueue(key: string): void {
     if (this.#isClosed || this.#queue.has(key)) return;
     this.#queue.add(key);
-    this.#working = this.#working.then(async () => {
+    const lane = laneOf(key, this.#lanes.length);
+    this.#lanes[lane] = (this.#lanes[lane] ?? Promise.resolve()).then(async () => {
       this.#queue.delete(key);
       if (!this.#isClosed) await this.#process(key);
     });
@@ -35,14 +40,14 @@ export class ReconcileQueue {
 
   /** Resolves when all keys that are queued now were reconciled. */
   async idle(): Promise<void> {
-    await this.#working;
+    await Promise.all(this.#lanes);
   }
 
   /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await this.#working;
+    await Promise.all(this.#lanes);
   }
 
   async #process(key: string): Promise<void> {
@@ -66,4 +71,11 @@ export class ReconcileQueue {
     };
     this.#timers.set(key, setTimeout(retry, delay));
   }
+}
+
+/** Equal for equal keys, so that no key is reconciled twice at once. */
+function laneOf(key: string, lanes: number): number {
+  let hash = 0;
+  for (let at = 0; at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) | 0;
+  return Math.abs(hash) % lanes;
 }

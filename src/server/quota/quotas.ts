@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 
+import type { Kind } from '../../api/kind.ts';
 import { resourceQuotaKind } from '../../api/kinds/core/resourcequota/kind.ts';
 import type { ResourceQuota } from '../../api/kinds/core/resourcequota/schema.ts';
 import { printQuantity } from '../../api/quantity.ts';
@@ -136,9 +137,20 @@ export class Quotas implements AsyncDisposable {
     });
   }
 
-  /** Counts everything again, because other kinds are served than before. */
-  recount(): void {
-    this.#load();
+  /** Counts the quotas that limit objects of a kind again, because it is served from now on, or no longer. */
+  recount(kind: Kind): void {
+    const evaluator = evaluatorOf(kind);
+    if (evaluator === undefined) return;
+    const counting = Array.from(this.#namespaces.values(), (quotas) =>
+      Array.from(quotas).filter(([, { item }]) => {
+        const hard = Object.keys((item.object as ResourceQuota).spec.hard ?? {});
+        return hard.some((name) => evaluator.counts(name));
+      }),
+    ).flat();
+    for (const [key, { item }] of counting) {
+      this.#update(key, undefined);
+      this.#update(key, item);
+    }
   }
 
   /** Reloads all quotas, at the start and after a missed change. */

@@ -9,16 +9,17 @@ import { conditionOf, isEstablished, withCondition } from './conditions.ts';
 import { nativeConflict } from './native.ts';
 import type { CrdCondition, CrdNames, CustomResourceDefinition } from './schema.ts';
 
-/** What matters of another definition of the same group. */
-export interface Sibling {
-  readonly acceptedNames: CrdNames;
-  /** It has not got all names that it requests. */
-  readonly isWaiting: boolean;
+/** The names that other definitions of the same group have. */
+export interface TakenNames {
+  /** Whether one has it as plural, singular or short name. */
+  hasResource(name: string): boolean;
+  /** Whether one has it as kind of its objects or lists. */
+  hasKind(name: string): boolean;
 }
 
 /** The other definitions of the same group, and the kinds of the server itself. */
 export interface Surroundings {
-  readonly siblings: readonly Sibling[];
+  readonly taken: TakenNames;
   readonly own: readonly Kind[];
   /** The time in RFC 3339. */
   readonly now: string;
@@ -57,38 +58,31 @@ function withoutCondition(crd: CustomResourceDefinition, type: string): CustomRe
 /** Names that are not accepted keep their old value, and the condition has the reason. */
 function acceptNames(
   crd: CustomResourceDefinition,
-  { siblings, own }: Surroundings,
+  { taken, own }: Surroundings,
 ): { readonly names: CrdNames; readonly condition: CrdCondition } {
   const { names: requested } = crd.spec;
   const accepted = crd.status.acceptedNames;
-  const resources = new Set(
-    siblings.flatMap(({ acceptedNames: names }) => [names.plural, names.singular, ...(names.shortNames ?? [])]),
-  );
-  const kinds = new Set(siblings.flatMap(({ acceptedNames: names }) => [names.kind, names.listKind]));
   let conflict: Pick<CrdCondition, 'reason' | 'message'> | undefined;
-  const isFree = (name: string, before: string, used: ReadonlySet<string | undefined>, reason: string): boolean => {
-    if (name === before || !used.has(name)) return true;
-    conflict = { reason, message: `${JSON.stringify(name)} is already in use` };
-    return false;
-  };
   const native = nativeConflict(crd, own);
   const { singular = '', listKind = '', shortNames, categories } = requested;
-  const pick = (name: 'plural' | 'singular' | 'kind' | 'listKind', used: ReadonlySet<string | undefined>): string => {
+  const pick = (name: 'plural' | 'singular' | 'kind' | 'listKind'): string => {
     const [wanted, before] = [requested[name] ?? '', accepted[name] ?? ''];
-    return isFree(wanted, before, used, `${capital(name)}Conflict`) ? wanted : before;
+    const isTaken = name === 'kind' || name === 'listKind' ? taken.hasKind(wanted) : taken.hasResource(wanted);
+    if (wanted === before || !isTaken) return wanted;
+    conflict = { reason: `${capital(name)}Conflict`, message: `${JSON.stringify(wanted)} is already in use` };
+    return before;
   };
-  const taken = (shortNames ?? []).filter(
-    (name) => accepted.shortNames?.includes(name) !== true && resources.has(name),
-  );
-  const plural = pick('plural', resources);
-  const acceptedSingular = singular === '' ? '' : pick('singular', resources);
-  if (taken.length > 0) {
-    const list = taken.map((name) => `${JSON.stringify(name)} is already in use`).join(', ');
-    conflict = { reason: 'ShortNamesConflict', message: taken.length === 1 ? list : `[${list}]` };
+  const ownShortNames = new Set(accepted.shortNames);
+  const missing = (shortNames ?? []).filter((name) => !ownShortNames.has(name) && taken.hasResource(name));
+  const plural = pick('plural');
+  const acceptedSingular = singular === '' ? '' : pick('singular');
+  if (missing.length > 0) {
+    const list = missing.map((name) => `${JSON.stringify(name)} is already in use`).join(', ');
+    conflict = { reason: 'ShortNamesConflict', message: missing.length === 1 ? list : `[${list}]` };
   }
-  const chosenShortNames = taken.length > 0 ? accepted.shortNames : shortNames;
-  const kind = pick('kind', kinds);
-  const acceptedListKind = listKind === '' ? '' : pick('listKind', kinds);
+  const chosenShortNames = missing.length > 0 ? accepted.shortNames : shortNames;
+  const kind = pick('kind');
+  const acceptedListKind = listKind === '' ? '' : pick('listKind');
   if (native !== undefined) conflict = { reason: 'ServedByTheServer', message: native };
   const found = conflict;
   return {
