@@ -205,7 +205,7 @@ describe('custom resources', { skip }, () => {
             const isReached = rule.evaluations > 0;
             counted.evaluate(rule.sample);
             if (rule.evaluations === 0) unreached.push(rule.name);
-            const path = plurals.get(`${rule.sample['apiVersion']} ${rule.sample['kind']}`);
+            const path = plurals.get(`${String(rule.sample['apiVersion'])} ${String(rule.sample['kind'])}`);
             if (path === undefined || (isReached && !rule.isTransition)) continue;
             await rules.test(rule.name, async () => {
               const status = await compare(path, rule.sample);

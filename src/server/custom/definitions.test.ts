@@ -500,7 +500,7 @@ test('many definitions that are created at once get their names, and one of seve
   await until('all are decided', async () => (await accepted()).length === plurals.length);
   const winners = (await accepted()).filter(({ status }) => status === 'True');
   // kind0s, kind10s and kind100s have short names of three lengths, each of which one definition gets.
-  assert.deepEqual(winners.map(({ name }) => name.indexOf('.')).toSorted(), [6, 7, 8]);
+  assert.deepEqual(new Set(winners.map(({ name }) => name.indexOf('.'))), new Set([6, 7, 8]));
   for (const { name } of winners) assert.equal((await server.ask('DELETE', `${crds}/${name}`)).status, 200);
   await until('others get the names', async () => {
     const next = (await accepted()).filter(({ status }) => status === 'True');

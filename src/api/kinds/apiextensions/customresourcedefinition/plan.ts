@@ -12,9 +12,9 @@ import type { CrdCondition, CrdNames, CustomResourceDefinition } from './schema.
 /** The names that other definitions of the same group have. */
 export interface TakenNames {
   /** Whether one has it as plural, singular or short name. */
-  hasResource(name: string): boolean;
+  readonly hasResource: (name: string) => boolean;
   /** Whether one has it as kind of its objects or lists. */
-  hasKind(name: string): boolean;
+  readonly hasKind: (name: string) => boolean;
 }
 
 /** The other definitions of the same group, and the kinds of the server itself. */
