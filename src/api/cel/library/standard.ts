@@ -3,6 +3,7 @@
 import type { CelFunction } from '../functions.ts';
 import { define } from '../functions.ts';
 import { compilePattern, PatternError } from '../../structural/linear-pattern.ts';
+import type { LinearPattern } from '../../structural/linear-pattern.ts';
 import {
   CelError,
   CelList,
@@ -37,10 +38,21 @@ export const traversal = (size: number, factor = 1): number => Math.ceil(size * 
 export const matchCost = ([text = 0, pattern = 0]: readonly number[]): number =>
   Math.ceil((1 + text) * 0.1) * Math.ceil(pattern * 0.25);
 
+// Most patterns are literals of rules, which run for every object. The oldest are dropped: a pattern can be a part of an object.
+const patterns = new Map<string, LinearPattern>();
+const kept = { patterns: 200, characters: 500 };
+
 /** Throws the error of an invalid pattern. */
-export function patternFrom(text: string): ReturnType<typeof compilePattern> {
+export function patternFrom(text: string): LinearPattern {
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
   try {
-    return compilePattern(text);
+    const compiled = compilePattern(text);
+    if (text.length > kept.characters) return compiled;
+    const [oldest] = patterns.keys();
+    if (patterns.size >= kept.patterns && oldest !== undefined) patterns.delete(oldest);
+    patterns.set(text, compiled);
+    return compiled;
   } catch (error) {
     throw error instanceof PatternError ? new CelError(error.message) : error;
   }
