@@ -332,13 +332,26 @@ const costOf = ({ cost }: CelFunction, sizes: readonly number[]): number => Math
 
 function runnerOf(overloads: readonly CelFunction[], args: readonly Node[], isDynamic: boolean): Node['run'] {
   const [only] = overloads;
+  if (only !== undefined && overloads.length === 1 && !isDynamic) {
+    return (scope) => {
+      const values = valuesOf(args, scope);
+      scope.spend(only.cost === undefined ? 1 : costOf(only, values.map(sizeOfValue)));
+      return only.call(values, scope);
+    };
+  }
   return (scope) => {
-    const values = args.map((arg) => arg.run(scope));
-    const overload = isDynamic || overloads.length > 1 ? overloads.find((each) => acceptsValues(each, values)) : only;
+    const values = valuesOf(args, scope);
+    const overload = overloads.find((each) => acceptsValues(each, values));
     if (overload === undefined) throw new CelError('no such overload');
     scope.spend(costOf(overload, values.map(sizeOfValue)));
     return overload.call(values, scope);
   };
+}
+
+function valuesOf(args: readonly Node[], scope: Scope): readonly Value[] {
+  const values: Value[] = [];
+  for (const arg of args) values.push(arg.run(scope));
+  return values;
 }
 
 /** The name before a dot, if it is not a variable: that of a library such as `sets`. */
@@ -383,13 +396,14 @@ function compileLogic({ name, args }: Call, env: Environment): Node | undefined 
 /** An operand that decides the result hides an error of the other; of two errors, the first counts. */
 function either(scope: Scope, first: Node, second: Node, decisive: boolean): Value {
   let problem: CelError | undefined;
-  for (const operand of [first, second]) {
+  for (let operand = first; ; operand = second) {
     try {
       if (truth(operand.run(scope)) === decisive) return decisive;
     } catch (error) {
       if (!(error instanceof CelError)) throw error;
       problem ??= error;
     }
+    if (operand === second) break;
   }
   if (problem !== undefined) throw problem;
   return !decisive;

@@ -85,12 +85,12 @@ function compileLoop(
     run(scope) {
       const value = range.run(scope);
       const { step, result } = loop.start(scope, bodies, slot);
-      for (const [key, item] of entriesOf(value, variables)) {
+      forEachEntry(value, variables, (key, item) => {
         scope.spend(loop.turn);
         scope.locals[slot] = key;
         if (variables === 2) scope.locals[slot + 1] = item;
-        if (step(scope)) break;
-      }
+        return step(scope);
+      });
       scope.spend(1);
       return result();
     },
@@ -104,15 +104,15 @@ function variableTypes(range: CelType, variables: 1 | 2): readonly CelType[] {
   return variables === 1 ? [range.key ?? dyn] : [range.key ?? dyn, of];
 }
 
-/** The values of the variables in each turn. */
-function* entriesOf(value: Value, variables: 1 | 2): Generator<readonly [Value, Value], void> {
+/** Calls `turn` with the values of the variables, until it returns true. */
+function forEachEntry(value: Value, variables: 1 | 2, turn: (key: Value, item: Value) => boolean): void {
   if (value instanceof CelList) {
     for (let index = 0; index < value.size; index++) {
       const item = value.at(index);
-      yield variables === 1 ? [item, item] : [BigInt(index), item];
+      if (turn(variables === 1 ? item : BigInt(index), item)) return;
     }
   } else if (value instanceof CelMap && !value.isObject) {
-    for (const key of value.keys()) yield [key, value.get(key) ?? null];
+    for (const key of value.keys()) if (turn(key, value.get(key) ?? null)) return;
   } else throw new CelError('no such overload');
 }
 

@@ -211,7 +211,7 @@ class JsonMap extends CelMap {
   readonly isObject: boolean;
   readonly #schema: JsonSchema | undefined;
   readonly #names: ReadonlyMap<string, string> | undefined;
-  readonly #made = new Map<string, Value>();
+  #made: Map<string, Value> | undefined;
 
   constructor(json: JsonObject, schema: JsonSchema | undefined) {
     super();
@@ -230,13 +230,13 @@ class JsonMap extends CelMap {
     if (typeof key !== 'string') return undefined;
     const name = this.#names === undefined ? key : this.#names.get(key);
     if (name === undefined || !Object.hasOwn(this.json, name)) return undefined;
-    const known = this.#made.get(name);
+    const known = this.#made?.get(name);
     if (known !== undefined) return known;
     const json = this.json[name];
     if (json === null || json === undefined) return undefined;
     const schema = this.#schema;
     const value = celValueOf(json, schema && (propertyOf(schema, name) ?? valuesOf(schema)));
-    this.#made.set(name, value);
+    (this.#made ??= new Map()).set(name, value);
     return value;
   }
 
