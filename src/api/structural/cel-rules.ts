@@ -16,7 +16,7 @@ import type { Correlated } from './correlate.ts';
 import { correlatedField, correlatedItems } from './correlate.ts';
 import { findField, printSteps } from './field-path.ts';
 import type { JsonSchema, ValidationRule } from './json-schema.ts';
-import { itemsOf, propertyOf, valuesOf } from './json-schema.ts';
+import { anyPart, itemsOf, propertyOf, valuesOf } from './json-schema.ts';
 
 /** Kubernetes' limits: one expression, and all expressions of an object. */
 const maxExpressionCost = 1_000_000;
@@ -98,22 +98,8 @@ function compiled(
 const notA = (type: 'bool' | 'string'): string =>
   type === 'bool' ? 'cel expression must evaluate to a bool' : 'messageExpression must evaluate to a string';
 
-// Most schemas have no rules in most of their parts.
-const withRules = new WeakMap<JsonSchema, boolean>();
-
 /** Whether the schema or a part of it has rules. */
-export function hasRules(schema: JsonSchema | undefined): boolean {
-  if (schema === undefined) return false;
-  const known = withRules.get(schema);
-  if (known !== undefined) return known;
-  const found =
-    (schema['x-kubernetes-validations'] ?? []).length > 0 ||
-    hasRules(itemsOf(schema)) ||
-    hasRules(valuesOf(schema)) ||
-    Object.values(schema.properties ?? {}).some(hasRules);
-  withRules.set(schema, found);
-  return found;
-}
+export const hasRules = anyPart((schema) => (schema['x-kubernetes-validations'] ?? []).length > 0);
 
 /** The evaluation of all rules for one object. */
 interface Evaluation {
@@ -197,6 +183,7 @@ function evaluateRules({ value, schema, path, isResource, old, isUnchanged }: Pl
   };
   const self = valueOrError(() => celValueOf(value, full));
   const before = old === undefined ? undefined : valueOrError(() => celValueOf(old.value, full));
+  const variables = new Map<string, Value>();
   for (const compiledRule of rules) {
     const { rule, program, problem, usesOldSelf } = compiledRule;
     if (program === undefined) {
@@ -208,7 +195,7 @@ function evaluateRules({ value, schema, path, isResource, old, isUnchanged }: Pl
       fail(`${self instanceof CelError ? self.message : 'invalid old value'} evaluating rule: ${ruleText(rule)}`);
       continue;
     }
-    const variables = new Map<string, Value>([['self', self]]);
+    if (variables.size === 0) variables.set('self', self);
     if (rule.optionalOldSelf === true) variables.set('oldSelf', new Optional(before));
     else if (before !== undefined) variables.set('oldSelf', before);
     const outcome = run(program, variables, evaluation);

@@ -1,24 +1,10 @@
 import type { JsonObject } from '../schema/json-object.ts';
 import { isJsonObject, setField } from '../schema/json-object.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { itemsOf, propertyOf, valuesOf } from './json-schema.ts';
-
-// Most schemas have no defaults in most of their parts, so those parts are not visited.
-const known = new WeakMap<JsonSchema, boolean>();
+import { anyPart, itemsOf, propertyOf, valuesOf } from './json-schema.ts';
 
 /** Whether the schema declares a default, in itself or below. */
-function hasDefaults(schema: JsonSchema | undefined): boolean {
-  if (schema === undefined) return false;
-  const found = known.get(schema);
-  if (found !== undefined) return found;
-  const result =
-    schema.default !== undefined ||
-    hasDefaults(itemsOf(schema)) ||
-    hasDefaults(valuesOf(schema)) ||
-    Object.values(schema.properties ?? {}).some(hasDefaults);
-  known.set(schema, result);
-  return result;
-}
+const hasDefaults = anyPart((schema) => schema.default !== undefined);
 
 /** The value with the defaults of its schema. Values are shared where nothing is added. */
 export function withDefaults(value: unknown, schema: JsonSchema | undefined): unknown {

@@ -9,11 +9,13 @@ import { isJsonObject } from '../schema/json-object.ts';
 import { DecodeError } from '../schema/problems.ts';
 import { validateMetadataCreate } from '../validate-metadata.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { itemsOf, propertyOf, valuesOf } from './json-schema.ts';
+import { anyPart, itemsOf, propertyOf, valuesOf } from './json-schema.ts';
+
+const hasEmbedded = anyPart((schema) => schema['x-kubernetes-embedded-resource'] === true);
 
 /** The errors of the type and metadata of embedded resources. */
 export function embeddedErrors(value: unknown, schema: JsonSchema | undefined, path = ''): FieldError[] {
-  if (schema === undefined) return [];
+  if (schema === undefined || !hasEmbedded(schema)) return [];
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
     return value.flatMap((item, index) => embeddedErrors(item, items, `${path}[${index}]`));

@@ -81,6 +81,27 @@ export const valuesOf = ({ additionalProperties: values }: JsonSchema): JsonSche
 export const propertyOf = ({ properties }: JsonSchema, name: string): JsonSchema | undefined =>
   properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
 
+/**
+ * Whether a structural schema or a part of it passes a test. Results are kept, since most schemas pass in few of their parts,
+ * and the others need not be visited for each object.
+ */
+export function anyPart(test: (schema: JsonSchema) => boolean): (schema: JsonSchema | undefined) => boolean {
+  const known = new WeakMap<JsonSchema, boolean>();
+  const passes = (schema: JsonSchema | undefined): boolean => {
+    if (schema === undefined) return false;
+    const found = known.get(schema);
+    if (found !== undefined) return found;
+    const result =
+      test(schema) ||
+      passes(itemsOf(schema)) ||
+      passes(valuesOf(schema)) ||
+      Object.values(schema.properties ?? {}).some(passes);
+    known.set(schema, result);
+    return result;
+  };
+  return passes;
+}
+
 /** The field `openAPIV3Schema` of a CustomResourceDefinition. */
 export const jsonSchema: OpaqueSchema<JsonSchema> = {
   type: 'opaque',

@@ -3,11 +3,13 @@ import { duplicate, invalidValue } from '../field-errors.ts';
 import { isJsonObject } from '../schema/json-object.ts';
 import { keyOf } from './correlate.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { itemsOf, propertyOf, valuesOf } from './json-schema.ts';
+import { anyPart, itemsOf, propertyOf, valuesOf } from './json-schema.ts';
+
+const hasUniqueLists = anyPart((schema) => ['set', 'map'].includes(schema['x-kubernetes-list-type'] ?? ''));
 
 /** The errors of lists of the types `set` and `map` that contain an item or a key more than once. */
 export function listTypeErrors(value: unknown, schema: JsonSchema | undefined, path = ''): FieldError[] {
-  if (schema === undefined) return [];
+  if (schema === undefined || !hasUniqueLists(schema)) return [];
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
     return [
