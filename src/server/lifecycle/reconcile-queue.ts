@@ -7,8 +7,8 @@ export interface ReconcileOptions {
   /** Returns whether the key is done; otherwise it is reconciled again after a delay. */
   readonly reconcile: (key: string) => Promise<boolean>;
   readonly onError: (key: string, error: unknown) => void;
-  /** How many keys are reconciled at once; never a key twice. */
-  readonly concurrency: number;
+  /** How many keys are reconciled at once, but no key twice; default: 1. */
+  readonly concurrency?: number;
 }
 
 /** Reconciles keys, each queued once, and again after a delay until it is done. */
@@ -25,7 +25,7 @@ export class ReconcileQueue {
 
   constructor(options: ReconcileOptions) {
     this.#options = options;
-    this.#lanes = Array.from({ length: options.concurrency }, () => Promise.resolve());
+    this.#lanes = Array.from({ length: options.concurrency ?? 1 }, () => Promise.resolve());
   }
 
   enqueue(key: string): void {
