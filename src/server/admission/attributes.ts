@@ -1,3 +1,4 @@
+import { internalError, isStatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { apiVersionOf, groupVersionKind } from '../../api/kind.ts';
 import { namespaceKind } from '../../api/kinds/core/namespace/kind.ts';
@@ -60,6 +61,11 @@ export function prepareReview(
       known.set(kind, await conversions.convert(each, requested, kind));
     }),
   );
+}
+
+/** As in Kubernetes, a conversion that fails for a webhook is an internal error, whatever its failure policy. */
+export function rethrowInternal(error: unknown): never {
+  throw isStatusError(error) ? internalError(error.message) : error;
 }
 
 /** The name and the namespace of a write; a Namespace is its own namespace. */

@@ -6,104 +6,21 @@ import { testServer } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
 import type { Responder, ReviewRequest, TestWebhook } from '../webhooks/testing/webhook.ts';
 import { startWebhook } from '../webhooks/testing/webhook.ts';
-
-const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const group = 'conversion.example.com';
-const name = `hosts.${group}`;
-const url = (version: string, object = ''): string => `/apis/${group}/${version}/namespaces/default/hosts${object}`;
-
-const text = { type: 'string' };
-const objectOf = (properties: object): object => ({ type: 'object', properties });
-
-/** In v1 the address is one text, in v2 it has two fields. */
-const schemas: Readonly<Record<string, object>> = {
-  v1: objectOf({ spec: objectOf({ address: text, replicas: { type: 'integer' } }), status: objectOf({}) }),
-  v2: objectOf({ spec: objectOf({ host: text, port: text, replicas: { type: 'integer' } }), status: objectOf({}) }),
-};
-
-const versions = (storage: string): object[] =>
-  Object.entries(schemas).map(([version, openAPIV3Schema]) => ({
-    name: version,
-    served: true,
-    storage: version === storage,
-    schema: { openAPIV3Schema },
-    subresources: { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } },
-    ...(version === 'v2'
-      ? {
-          selectableFields: [{ jsonPath: '.spec.host' }],
-          additionalPrinterColumns: [{ name: 'Host', type: 'string', jsonPath: '.spec.host' }],
-        }
-      : {}),
-  }));
-
-const definition = (webhook: Pick<TestWebhook, 'url' | 'caBundle'>, storage = 'v1'): object => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural: 'hosts', kind: 'Host' },
-    versions: versions(storage),
-    conversion: {
-      strategy: 'Webhook',
-      webhook: {
-        conversionReviewVersions: ['v1'],
-        clientConfig: { url: webhook.url, caBundle: webhook.caBundle },
-      },
-    },
-  },
-});
-
-const v1 = (host: string, spec: object = { address: `${host}:80` }): object => ({
-  apiVersion: `${group}/v1`,
-  kind: 'Host',
-  metadata: { name: host },
-  spec,
-});
-const v2 = (host: string): object => ({
-  apiVersion: `${group}/v2`,
-  kind: 'Host',
-  metadata: { name: host },
-  spec: { host, port: '80' },
-});
-
-function converted(object: ReviewRequest, version: string): object {
-  const { metadata, spec } = object;
-  const labels = { ...metadata.labels, seen: version.slice(version.indexOf('/') + 1) };
-  const { replicas } = spec;
-  const [host, port] = String(spec.address).split(':');
-  return {
-    ...object,
-    apiVersion: version,
-    metadata: { ...metadata, labels },
-    spec: version.endsWith('v1') ? { address: `${spec.host}:${spec.port}`, replicas } : { host, port, replicas },
-  };
-}
-
-const answers = (request: ReviewRequest): object => ({
-  result: { status: 'Success' },
-  convertedObjects: request.objects.map((object: ReviewRequest) => converted(object, request.desiredAPIVersion)),
-});
-
-async function install(server: TestServer, crd: object): Promise<void> {
-  const created = await server.ask('POST', crds, { body: crd });
-  assert.equal(created.status, 201, created.text);
-  await until('the definition is served', async () => (await server.ask('GET', url('v2'))).status !== 404);
-}
-
-async function withHosts(respond: Responder, run: (server: TestServer, webhook: TestWebhook) => Promise<void>) {
-  await using webhook = await startWebhook(respond);
-  await using server = await testServer();
-  await install(server, definition(webhook));
-  await run(server, webhook);
-}
-
-async function made(server: TestServer, version: string, body: object): Promise<Answer['body']> {
-  const created = await server.ask('POST', url(version), { body });
-  assert.equal(created.status, 201, created.text);
-  return created.body;
-}
+import {
+  answers,
+  converted,
+  crds,
+  definition,
+  group,
+  install,
+  made,
+  name,
+  url,
+  v1,
+  v2,
+  versions,
+  withHosts,
+} from './testing/hosts.ts';
 
 test('objects are read, listed and written in every version, and each is converted once', () =>
   withHosts(answers, async (server, webhook) => {
@@ -463,35 +380,4 @@ test('objects in a version that was removed although they were not migrated cann
     'the definition and its objects are deleted',
     async () => (await server.ask('GET', `${crds}/${name}`)).status === 404,
   );
-});
-
-test('admission webhooks receive objects in the version of their rules', async () => {
-  await using webhook = await startWebhook(answers);
-  await using admission = await startWebhook(() => ({ allowed: true }));
-  await using server = await testServer();
-  await install(server, definition(webhook));
-  const configured = await server.ask('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
-    body: {
-      apiVersion: 'admissionregistration.k8s.io/v1',
-      kind: 'ValidatingWebhookConfiguration',
-      metadata: { name: 'hosts' },
-      webhooks: [
-        {
-          name: 'hosts.example.com',
-          clientConfig: { url: admission.url, caBundle: admission.caBundle },
-          rules: [{ operations: ['*'], apiGroups: [group], apiVersions: ['v2'], resources: ['hosts'] }],
-          sideEffects: 'None',
-          admissionReviewVersions: ['v1'],
-        },
-      ],
-    },
-  });
-  assert.equal(configured.status, 201, configured.text);
-  await until('the webhook is called', async () => {
-    await server.ask('POST', url('v1'), { body: v1('a') });
-    await server.ask('DELETE', url('v1', '/a'));
-    return admission.requests.length > 0;
-  });
-  const { object } = admission.requests[0];
-  assert.deepEqual([object.apiVersion, object.spec], [`${group}/v2`, { host: 'a', port: '80' }]);
 });

@@ -15,7 +15,7 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import { celValueOf } from '../../../api/structural/cel-types.ts';
 import { yieldToEventLoop } from '../../../machine/timers.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
-import { prepareReview, targetOf } from '../attributes.ts';
+import { prepareReview, rethrowInternal, targetOf } from '../attributes.ts';
 import type { ChangeObject } from '../mutation-round.ts';
 import type { Budget } from '../expressions.ts';
 import { evaluate, EvaluationError } from '../expressions.ts';
@@ -88,7 +88,7 @@ export class MutatingPolicies {
     const denials: Denial[] = [];
     let isChanged = false;
     let turn = performance.now();
-    for (const invocation of this.#invocations(attributes, denials)) {
+    for (const invocation of await this.#invocations(attributes, denials)) {
       const { policy, binding, kind, param } = invocation;
       const { name, conditions, expressions, spec } = policy;
       const deny = (text: string): void => {
@@ -97,7 +97,7 @@ export class MutatingPolicies {
       };
       const variables = async (): Promise<ReturnType<PolicyScope['variables']>> => {
         const current = { ...attributes, object };
-        await prepareReview(current, kind, this.#options.conversions);
+        await prepareReview(current, kind, this.#options.conversions)?.catch(rethrowInternal);
         return this.#scope.variables(current, kind).set('params', celValueOf(param, undefined));
       };
       if (conditions.length > 0) {
@@ -137,7 +137,7 @@ export class MutatingPolicies {
   }
 
   /** Kubernetes decides which policies apply before the first one changes the object. */
-  #invocations(attributes: AdmissionAttributes, denials: Denial[]): readonly Invocation[] {
+  async #invocations(attributes: AdmissionAttributes, denials: Denial[]): Promise<readonly Invocation[]> {
     const invocations: Invocation[] = [];
     for (const policy of this.#policies.all) {
       const { name, spec } = policy;
@@ -146,15 +146,23 @@ export class MutatingPolicies {
       for (const { metadata, spec: bound = {} } of this.#bindings.all) {
         if (bound.policyName !== name || !this.#scope.isBound(bound.matchResources, attributes)) continue;
         const binding = metadata.name ?? '';
+        const deny = (message: string): void => {
+          if (spec.failurePolicy !== 'Ignore') denials.push({ message, reason: 'Forbidden' });
+        };
+        try {
+          await this.#scope.convert(attributes, kind);
+        } catch (error) {
+          if (!(error instanceof ConfigurationError)) throw error;
+          deny(`policy ${JSON.stringify(name)} denied request: failed to configure policy: ${error.message}`);
+          continue;
+        }
         try {
           for (const param of this.#scope.paramsOf(spec.paramKind, bound.paramRef, attributes)) {
             invocations.push({ policy, binding, kind, param });
           }
         } catch (error) {
           if (!(error instanceof ConfigurationError)) throw error;
-          if (spec.failurePolicy === 'Ignore') continue;
-          const message = deniedBy(name, binding, `failed to configure binding: ${error.message}`);
-          denials.push({ message, reason: 'Forbidden' });
+          deny(deniedBy(name, binding, `failed to configure binding: ${error.message}`));
         }
       }
     }

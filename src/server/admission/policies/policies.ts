@@ -13,7 +13,7 @@ import type { ApiObject } from '../../../api/metadata.ts';
 import { celValueOf } from '../../../api/structural/cel-types.ts';
 import { yieldToEventLoop } from '../../../machine/timers.ts';
 import type { AdmissionAttributes, ReviewOutput } from '../attributes.ts';
-import { prepareReview, targetOf } from '../attributes.ts';
+import { targetOf } from '../attributes.ts';
 import type { CompiledCondition } from '../match-conditions.ts';
 import { compileConditions } from '../match-conditions.ts';
 import { ParsedObjects } from '../parsed-objects.ts';
@@ -69,7 +69,6 @@ export class Policies {
     for (const policy of this.#policies.all) {
       const kind = this.#scope.matchedKind(policy.spec.matchConstraints, attributes);
       if (kind === undefined) continue;
-      await prepareReview(attributes, kind, this.#options.conversions);
       const annotations = new Map<string, Set<string>>();
       for (const binding of this.#bindings.all) {
         if (binding.spec?.policyName !== policy.name || !this.#scope.isBound(binding.spec.matchResources, attributes))
@@ -96,6 +95,7 @@ export class Policies {
     let params: readonly (ApiObject | undefined)[];
     try {
       params = this.#scope.paramsOf(spec.paramKind, binding.spec?.paramRef, attributes);
+      if (params.length > 0) await this.#scope.convert(attributes, kind, 'failed to convert object version: ');
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const message = `failed to configure binding: ${error.message}`;

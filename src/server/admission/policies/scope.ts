@@ -4,6 +4,7 @@ import type { MatchResources } from '../../../api/kinds/admissionregistration/ma
 import type { ParamKind, ParamRef } from '../../../api/kinds/admissionregistration/policy-schema.ts';
 import { namespaceKind } from '../../../api/kinds/core/namespace/kind.ts';
 import type { Value } from '../../../api/cel/values.ts';
+import { isStatusError } from '../../../api/errors.ts';
 import type { Kind } from '../../../api/kind.ts';
 import { apiVersionOf } from '../../../api/kind.ts';
 import type { ApiObject } from '../../../api/metadata.ts';
@@ -14,7 +15,7 @@ import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Conversions } from '../../conversion/conversions.ts';
 import type { ServedResources } from '../../served-resources.ts';
 import type { AdmissionAttributes } from '../attributes.ts';
-import { targetOf } from '../attributes.ts';
+import { prepareReview, targetOf } from '../attributes.ts';
 import { variablesOf } from '../expressions.ts';
 import type { MatchCriteria } from '../matching.ts';
 import { matchedKind } from '../matching.ts';
@@ -53,6 +54,16 @@ export class PolicyScope {
         attributes,
       ) !== undefined
     );
+  }
+
+  /** Converts the objects of a write for a policy. Throws a `ConfigurationError` with the prefix if the webhook fails. */
+  async convert(attributes: AdmissionAttributes, kind: Kind, prefix = ''): Promise<void> {
+    try {
+      await prepareReview(attributes, kind, this.#options.conversions);
+    } catch (error) {
+      if (!isStatusError(error)) throw error;
+      throw new ConfigurationError(`${prefix}${error.message}`, { cause: error });
+    }
   }
 
   #namespace(name: string): ApiObject | undefined {

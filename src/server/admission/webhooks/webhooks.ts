@@ -18,7 +18,7 @@ import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Conversions } from '../../conversion/conversions.ts';
 import { Caller } from '../../webhooks/caller.ts';
 import type { AdmissionAttributes, ReviewOutput } from '../attributes.ts';
-import { prepareReview, targetOf } from '../attributes.ts';
+import { prepareReview, rethrowInternal, targetOf } from '../attributes.ts';
 import { EvaluationError, variablesOf } from '../expressions.ts';
 import type { ChangeObject } from '../mutation-round.ts';
 import type { Mutated, MutationRound } from '../mutation-round.ts';
@@ -158,7 +158,7 @@ export class Webhooks implements Disposable {
   ): Promise<Kind | undefined> {
     const kind = matchedKind(webhook, attributes, (namespace) => this.#labelsOf(namespace));
     if (kind === undefined) return undefined;
-    await prepareReview(attributes, kind, this.#options.conversions);
+    await prepareReview(attributes, kind, this.#options.conversions)?.catch(rethrowInternal);
     if (conditions.length === 0) return kind;
     const variables = variablesOf(attributes, kind, { access: this.#options.access });
     const matches = conditionsMatch(conditions, variables, webhook.failurePolicy);
