@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Answer, TestServer } from '../testing/server.ts';
+import type { Answer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
-import type { Responder, ReviewRequest, TestWebhook } from '../webhooks/testing/webhook.ts';
+import type { Responder, ReviewRequest } from '../webhooks/testing/webhook.ts';
 import { startWebhook } from '../webhooks/testing/webhook.ts';
 import {
   answers,

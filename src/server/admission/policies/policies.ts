@@ -43,13 +43,11 @@ const turnMs = 5;
 /** Evaluates ValidatingAdmissionPolicies for a write; see docs/reference/api.md. */
 export class Policies {
   readonly metrics = new PolicyMetrics();
-  readonly #options: PolicyScopeOptions;
   readonly #scope: PolicyScope;
   readonly #policies: ParsedObjects<Policy>;
   readonly #bindings: ParsedObjects<ValidatingAdmissionPolicyBinding>;
 
   constructor(options: PolicyScopeOptions) {
-    this.#options = options;
     this.#scope = new PolicyScope(options);
     const { watchCache } = options;
     this.#policies = new ParsedObjects(watchCache.of(validatingAdmissionPolicyKind), policyOf);
