@@ -71,6 +71,12 @@ export const duplicate = (path: string, value: unknown): FieldError => ({
   body: `Duplicate value: ${printed(value)}`,
 });
 
+export const notFound = (path: string, name: string): FieldError => ({
+  path,
+  reason: 'FieldValueNotFound',
+  body: `Not found: ${printed(name)}`,
+});
+
 export const forbiddenField = (path: string, detail: string): FieldError => ({
   path,
   reason: 'FieldValueForbidden',

@@ -16,7 +16,7 @@ import { temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { startControlPlane } from './control-plane.ts';
 import type { Spec } from './specs.ts';
-import { isRunnable, nameOf } from './specs.ts';
+import { isRunnable, nameOf, waitsForever } from './specs.ts';
 import { checkTable } from './table.ts';
 
 const program = process.env['E2E_TEST'] ?? '';
@@ -53,15 +53,23 @@ test('end-to-end specs of Kubernetes have the results of docs/reference/conforma
   await createNodes(server.kubeconfig);
   const [kubectl = assert.fail()] = await findKubectls();
   const flags = [`--kubeconfig=${server.kubeconfig}`, `--kubectl-path=${kubectl.path}`, '--disable-log-dump'];
-  const limits = ['--dump-logs-on-failure=false', `--ginkgo.timeout=${process.env['E2E_TIMEOUT'] ?? '30m'}`];
-  const runSpecs = (names: readonly string[]): Promise<readonly Spec[]> =>
-    ginkgo([...flags, ...limits, `--ginkgo.focus=(?:${patternOf(names)})$`]);
+  const runSpecs = (
+    names: readonly string[],
+    timeout = process.env['E2E_TIMEOUT'] ?? '25m',
+  ): Promise<readonly Spec[]> =>
+    ginkgo([
+      ...flags,
+      '--dump-logs-on-failure=false',
+      `--ginkgo.timeout=${timeout}`,
+      `--ginkgo.focus=(?:${patternOf(names)})$`,
+    ]);
   const isSerial = (name: string): boolean => name.includes('[Serial]');
-  const others = chosen.filter((name) => !isSerial(name));
+  const others = chosen.filter((name) => !isSerial(name) && !waitsForever(name));
   const parts = Array.from({ length: processes }, (_, part) =>
     others.filter((_name, index) => index % processes === part),
   );
-  const specs = (await Promise.all(parts.filter((part) => part.length > 0).map(runSpecs))).flat();
+  const specs = (await Promise.all(parts.filter((part) => part.length > 0).map((part) => runSpecs(part)))).flat();
+  for (const name of chosen.filter(waitsForever)) specs.push(...(await runSpecs([name], '20s')));
   const serial = chosen.filter(isSerial);
   if (serial.length > 0) specs.push(...(await runSpecs(serial)));
   const names = new Set(chosen);

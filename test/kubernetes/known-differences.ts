@@ -74,19 +74,14 @@ export const rules: readonly Rule[] = [
     name: 'the pull policy of an image without a valid name',
     applies: differOnlyIn(/(?:imagePullPolicy|image\.pullPolicy)$/),
   },
-  { name: 'the condition of a Pod with scheduling gates', applies: differOnlyIn(/^status\.conditions/) },
   { name: 'the finalizers of StorageObjectInUseProtection', applies: differOnlyIn(/^metadata\.finalizers$/) },
   { name: 'the taint of TaintNodesByCondition', applies: differOnlyIn(/^spec(?:\.taints.*|\.configSource.*)?$/) },
-  {
-    name: '`matchConditions` of webhooks',
-    applies: (_theirs, _ours, question) => question.includes('matchConditions'),
-  },
   {
     name: 'a node port out of range in a dry run',
     applies: (a, b, question) => question.includes('nodePort=') && a.status === 201 && b.status === 422,
   },
   {
-    name: 'Pods and their templates: values of fields that only schedulers and nodes use',
+    name: 'Pods and their templates: options of Windows, claims of devices, and some rules of volumes',
     applies: (a, b, question) => /^create Pod\.|template/.test(question) && a.status >= 400 && b.status < 400,
   },
   {

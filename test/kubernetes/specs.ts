@@ -65,6 +65,9 @@ export interface Spec {
 export const nameOf = ({ ContainerHierarchyTexts, LeafNodeText }: Spec): string =>
   [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' ');
 
+/** Whether a spec waits without a limit for what no component here does, which would keep others from running. */
+export const waitsForever = (name: string): boolean => /ValidatingAdmissionPolicy .*should type check/.test(name);
+
 /** Labels of specs that take minutes, change nodes, or test what is off by default. */
 const excluded = /\[(?:Disruptive|Slow|Flaky|DRA)\]|\[Feature:(?!Ingress\]|PodPriority\])/;
 

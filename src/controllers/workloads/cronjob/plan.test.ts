@@ -65,6 +65,12 @@ suite('CronJobs', () => {
   }[] = [
     { name: 'wait for the next time', cron: cronOf(), at: 9, want: { nextMs: 60_100 } },
     {
+      name: 'report a schedule that is never due',
+      cron: cronOf({ schedule: '59 23 31 2 *' }),
+      at: 9,
+      want: { events: ['InvalidSchedule'] },
+    },
+    {
       name: 'create a Job when they are due',
       cron: cronOf(),
       at: 10,

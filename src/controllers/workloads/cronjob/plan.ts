@@ -51,6 +51,10 @@ export function planCronJob({ cron, jobs, now }: Observed): CronPlan {
   const schedule = parseSchedule(spec.schedule, spec.timeZone);
   const next = nextTime(schedule, now);
   const nextMs = next === undefined ? undefined : next - now + 100;
+  if (next === undefined) {
+    const why = 'time difference between two schedules is less than 1 second';
+    events.push({ type: 'Warning', reason: 'InvalidSchedule', message: `invalid schedule: ${spec.schedule} : ${why}` });
+  }
   const due = lastDue(cron, schedule, now);
   if (due.missed > maxMissed) {
     const message = `too many missed start times: ${due.missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew`;

@@ -10,7 +10,7 @@ const badKey =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /** Validation errors of a key, which must be a valid file name. */
-function dataKeyErrors(key: string): readonly string[] {
+export function dataKeyErrors(key: string): readonly string[] {
   const problems: string[] = [];
   if (key.length > 253) problems.push('must be no more than 253 characters');
   if (!keyPattern.test(key)) problems.push(badKey);

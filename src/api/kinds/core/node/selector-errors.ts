@@ -13,11 +13,26 @@ export function nodeSelectorErrors({ nodeSelectorTerms }: NodeSelector, path: st
   const terms = nodeSelectorTerms ?? [];
   const at = `${path}.nodeSelectorTerms`;
   if (terms.length === 0) return [required(at, 'must have at least one node selector term')];
-  return terms.flatMap(({ matchExpressions = [], matchFields = [] }, index) => [
-    ...matchExpressions.flatMap((each, item) => labelErrors(each, `${at}[${index}].matchExpressions[${item}]`)),
-    ...matchFields.flatMap((each, item) => fieldErrors(each, `${at}[${index}].matchFields[${item}]`)),
-  ]);
+  return terms.flatMap((term, index) => nodeSelectorTermErrors(term, `${at}[${index}]`, valueErrors));
 }
+
+type ValueErrors = (values: readonly string[], path: string) => readonly FieldError[];
+
+/** Validation errors of a term at `path`; a preference may have values that no label can have. */
+export const nodeSelectorTermErrors = (
+  { matchExpressions = [], matchFields = [] }: Term,
+  path: string,
+  errorsOfValues: ValueErrors = () => [],
+): readonly FieldError[] => [
+  ...matchExpressions.flatMap((each, item) => {
+    const at = `${path}.matchExpressions[${item}]`;
+    return [...labelErrors(each, at), ...errorsOfValues(each.values ?? [], `${at}.values`)];
+  }),
+  ...matchFields.flatMap((each, item) => fieldErrors(each, `${path}.matchFields[${item}]`)),
+];
+
+const valueErrors: ValueErrors = (values, path) =>
+  values.flatMap((value, index) => invalidAll(`${path}[${index}]`, value, labelValueErrors(value)));
 
 const notAnOperator = 'not a valid selector operator';
 
@@ -47,9 +62,6 @@ function labelErrors({ key, operator, values = [] }: Requirement, at: string): r
       errors.push(invalidValue(`${at}.operator`, operator, notAnOperator));
   }
   errors.push(...invalidAll(`${at}.key`, key, qualifiedNameErrors(key)));
-  for (const [index, value] of values.entries()) {
-    errors.push(...invalidAll(`${at}.values[${index}]`, value, labelValueErrors(value)));
-  }
   return errors;
 }
 

@@ -2,12 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import type { FieldError } from '../../../field-errors.ts';
-import { forbiddenField, invalidAll, invalidValue, notSupported, required, tooLong } from '../../../field-errors.ts';
+import { forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsSubdomainErrors } from '../../../names.ts';
 import { parseQuantity } from '../../../quantity.ts';
 import { accessModeErrors, classAnnotation, volumeModes } from '../access-modes.ts';
 import { nodeLabelWarnings } from '../node/deprecated-labels.ts';
 import { nodeSelectorErrors } from '../node/selector-errors.ts';
+import { backstepErrors, driverErrors, hostPathErrors, nfsErrors } from '../volume-errors.ts';
 import type { PersistentVolume, PersistentVolumeSpec } from './schema.ts';
 import { sourceFields } from './schema.ts';
 
@@ -79,49 +80,21 @@ function sourceErrors(spec: Spec): readonly FieldError[] {
   ];
 }
 
-const hostPathTypes: readonly string[] = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-];
-
 function contentErrors(spec: Spec, field: (typeof sourceFields)[number]): readonly FieldError[] {
   const { hostPath, nfs, local, csi, flexVolume, nodeAffinity } = spec;
   const at = `spec.${field}`;
-  if (field === 'hostPath' && hostPath !== undefined) {
-    const type: string = hostPath.type ?? '';
-    if (hostPath.path === '') return [required(`${at}.path`)];
-    return [
-      ...pathErrors(hostPath.path, `${at}.path`),
-      ...(hostPathTypes.includes(type) ? [] : [notSupported(`${at}.type`, type, hostPathTypes)]),
-    ];
-  }
+  if (field === 'hostPath' && hostPath !== undefined) return hostPathErrors(hostPath, at);
   if (field === 'local' && local !== undefined) {
     return [
-      ...(local.path === '' ? [required(`${at}.path`)] : pathErrors(local.path, `${at}.path`)),
+      ...(local.path === '' ? [required(`${at}.path`)] : backstepErrors(local.path, `${at}.path`)),
       ...(nodeAffinity === undefined ? [required('spec.nodeAffinity', 'Local volume requires node affinity')] : []),
     ];
   }
   if (field === 'flexVolume' && flexVolume?.driver === '') return [required(`${at}.driver`)];
-  if (field === 'nfs' && nfs !== undefined) {
-    return [
-      ...(nfs.server === '' ? [required(`${at}.server`)] : []),
-      ...(nfs.path === '' ? [required(`${at}.path`)] : []),
-      ...(nfs.path.startsWith('/') ? [] : [invalidValue(`${at}.path`, nfs.path, 'must be an absolute path')]),
-    ];
-  }
+  if (field === 'nfs' && nfs !== undefined) return nfsErrors(nfs, at);
   return field === 'csi' && csi !== undefined ? csiErrors(csi, at) : [];
 }
 
-const pathErrors = (path: string, at: string): readonly FieldError[] =>
-  path.split('/').includes('..') ? [invalidValue(at, path, "must not contain '..'")] : [];
-
-const maxDriverBytes = 63;
 const csiSecrets = [
   'controllerPublishSecretRef',
   'controllerExpandSecretRef',
@@ -131,10 +104,8 @@ const csiSecrets = [
 
 function csiErrors(csi: NonNullable<Spec['csi']>, at: string): readonly FieldError[] {
   const { driver, volumeHandle } = csi;
-  const path = `${at}.driver`;
   return [
-    ...(driver === '' ? [required(path)] : invalidAll(path, driver, dnsSubdomainErrors(driver.toLowerCase()))),
-    ...(Buffer.byteLength(driver) > maxDriverBytes ? [tooLong(path, maxDriverBytes)] : []),
+    ...driverErrors(driver, `${at}.driver`),
     ...(volumeHandle === '' ? [required(`${at}.volumeHandle`)] : []),
     ...csiSecrets.flatMap((field) => {
       const reference = csi[field];

@@ -84,10 +84,12 @@ function isLatest(image: string): boolean {
 
 type EnvVar = NonNullable<Container['env']>[number];
 
-const variableDefaults = (variable: EnvVar): EnvVar =>
-  mapField(variable, 'valueFrom', (source) =>
-    mapField(source, 'fieldRef', (field) => ({ ...field, apiVersion: field.apiVersion ?? 'v1' })),
-  );
+const variableDefaults = (variable: EnvVar): EnvVar => mapField(variable, 'valueFrom', fieldDefaults);
+
+/** Sets the version of a reference to a field. */
+const fieldDefaults = <T extends { readonly fieldRef?: { readonly apiVersion?: string; readonly fieldPath: string } }>(
+  source: T,
+): T => mapField(source, 'fieldRef', (field) => ({ ...field, apiVersion: field.apiVersion ?? 'v1' }));
 
 type Probe = NonNullable<Container['livenessProbe']>;
 type HttpGet = NonNullable<Probe['httpGet']>;
@@ -132,19 +134,33 @@ function volumeDefaults(given: Volume): Volume {
   const hostPath = mapField(given, 'hostPath', (source) => ({ ...source, type: source.type ?? '' }));
   const secret = mapField(hostPath, 'secret', withMode);
   const configMap = mapField(secret, 'configMap', withMode);
-  const downward = mapField(configMap, 'downwardAPI', withMode);
-  return mapField(downward, 'projected', (source) => ({
-    ...withMode(source),
-    ...(source.sources && {
-      sources: source.sources.map((part) =>
-        mapField(part, 'serviceAccountToken', (token) => ({
-          ...token,
-          expirationSeconds: token.expirationSeconds ?? 3600,
-        })),
-      ),
-    }),
+  const downward = mapField(configMap, 'downwardAPI', (source) => withFields(withMode(source)));
+  const iscsi = mapField(downward, 'iscsi', (source) => ({
+    ...source,
+    iscsiInterface: source.iscsiInterface ?? 'default',
+  }));
+  const ephemeral = mapField(iscsi, 'ephemeral', (source) =>
+    mapField(source, 'volumeClaimTemplate', (template) =>
+      mapField(template, 'spec', (spec) => ({ ...spec, volumeMode: spec.volumeMode ?? 'Filesystem' })),
+    ),
+  );
+  return mapField(ephemeral, 'projected', (source) =>
+    mapField(withMode(source), 'sources', (parts) => parts.map(projectionDefaults)),
+  );
+}
+
+type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
+
+function projectionDefaults(given: Projection): Projection {
+  const part = mapField(given, 'downwardAPI', withFields);
+  return mapField(part, 'serviceAccountToken', (token) => ({
+    ...token,
+    expirationSeconds: token.expirationSeconds ?? 3600,
   }));
 }
+
+const withFields = <T extends Pick<NonNullable<Volume['downwardAPI']>, 'items'>>(source: T): T =>
+  mapField(source, 'items', (items) => items.map(fieldDefaults));
 
 /** Copies `object` with `edit` applied to the value of `key`, if it is set. */
 export function mapField<T extends object, K extends keyof T>(

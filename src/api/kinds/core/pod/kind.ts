@@ -5,16 +5,19 @@ import type { Column, PartialWrite, RowCondition } from '../../../kind.ts';
 import { defineKind } from '../../../kind.ts';
 import { evictionKind } from '../../policy/eviction/kind.ts';
 import { bindingKind } from '../binding/kind.ts';
-import type { Pod } from './schema.ts';
+import type { Pod, PodSpec } from './schema.ts';
 import { pod } from './schema.ts';
 import { summarize } from './summary.ts';
 import type { FieldError } from '../../../field-errors.ts';
 import { forbiddenField } from '../../../field-errors.ts';
 import { dnsLabelErrors } from '../../../names.ts';
+import { timestamp } from '../../../timestamp.ts';
 import { podDefaults } from './defaults.ts';
 import { podQuota, qosClass } from './quota.ts';
 import { podUpdateErrors } from './validate-update.ts';
-import { podSpecErrors } from './validate.ts';
+import { ownSpecErrors } from './validate.ts';
+
+type PodStatus = Pod['status'];
 
 /** 0 for a Pod that never ran or has terminated. A later request can only shorten the period. */
 function podGracePeriodSeconds({ spec, status, metadata }: Pod, requested: number | undefined): number {
@@ -33,7 +36,7 @@ const ephemeralContainers: PartialWrite<Pod> = {
     const spec = { ...kept, ...(added === undefined ? {} : { ephemeralContainers: added }) };
     return { ...old, metadata: sent.metadata, spec };
   },
-  validate: (pod, old) => [...podSpecErrors(pod.spec, 'spec'), ...ephemeralChangeErrors(pod, old)],
+  validate: (pod, old) => [...ownSpecErrors(pod.spec), ...ephemeralChangeErrors(pod, old)],
 };
 
 /** The server assigns the node, after it has checked the Binding. */
@@ -54,7 +57,7 @@ function ephemeralChangeErrors(pod: Pod, old: Pod): readonly FieldError[] {
 const ephemeralErrors = ({ spec: { ephemeralContainers = [] } }: Pod): readonly FieldError[] =>
   ephemeralContainers.length === 0 ? [] : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')];
 
-const specErrors = ({ spec }: Pod): readonly FieldError[] => podSpecErrors(spec, 'spec');
+const specErrors = ({ spec }: Pod): readonly FieldError[] => ownSpecErrors(spec);
 
 function hostnameWarnings({ metadata: { name = '' } }: Pod): readonly string[] {
   const problems = dnsLabelErrors(name);
@@ -93,6 +96,21 @@ function openGates({ spec, status }: Pod): string {
   const isOpen = (type: string): boolean =>
     status.conditions?.find((condition) => condition.type === type)?.status === 'True';
   return `${gates.filter(({ conditionType }) => isOpen(conditionType)).length}/${gates.length}`;
+}
+
+/** The status of a new Pod; schedulers ignore those with gates, so the server reports why. */
+function initialStatus(spec: PodSpec): PodStatus {
+  const status: PodStatus = { phase: 'Pending', qosClass: qosClass(spec) };
+  if ((spec.schedulingGates ?? []).length === 0) return status;
+  const gated = {
+    type: 'PodScheduled',
+    status: 'False',
+    lastProbeTime: null as unknown as string, // nothing is probed
+    lastTransitionTime: timestamp(Date.now()),
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+  };
+  return { ...status, conditions: [gated] };
 }
 
 /** Marks the rows of terminated Pods. */
@@ -140,7 +158,7 @@ export const podKind = defineKind<Pod>({
   deletion: { gracePeriodSeconds: podGracePeriodSeconds, isFirstInNamespace: true },
   quota: podQuota,
   applyDefaults: podDefaults,
-  prepareForCreate: (object) => ({ ...object, status: { phase: 'Pending', qosClass: qosClass(object.spec) } }),
+  prepareForCreate: (object) => ({ ...object, status: initialStatus(object.spec) }),
   validateCreate: (object) => [...specErrors(object), ...ephemeralErrors(object)],
   validateUpdate: (object, old) => [...specErrors(object), ...podUpdateErrors(object, old)],
   warnings: (object, old) => (old === undefined ? hostnameWarnings(object) : []),

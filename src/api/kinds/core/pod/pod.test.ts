@@ -209,3 +209,14 @@ test('a new Pod has phase Pending, whatever status it has in the request', () =>
   const claimed = made({ ...simple, status: { phase: 'Running', podIP: '10.0.0.1' } });
   assert.deepEqual(podKind.prepareForCreate(claimed, context).status, { phase: 'Pending', qosClass: 'BestEffort' });
 });
+
+test('a new Pod with scheduling gates reports that it is not scheduled', () => {
+  const gated = made({ spec: { ...simple.spec, schedulingGates: [{ name: 'example.org/wait' }] } });
+  const [condition, ...others] = podKind.prepareForCreate(gated, context).status.conditions ?? [];
+  assert.deepEqual(
+    [condition?.type, condition?.status, condition?.reason],
+    ['PodScheduled', 'False', 'SchedulingGated'],
+  );
+  assert.deepEqual(others, []);
+  assert.equal(podKind.prepareForCreate(made(simple), context).status.conditions, undefined);
+});

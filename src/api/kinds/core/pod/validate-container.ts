@@ -1,38 +1,112 @@
 import type { FieldError } from '../../../field-errors.ts';
 import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
 import { dnsLabelErrors, portNameErrors, portNumberErrors } from '../../../names.ts';
-import type { Container } from './schema.ts';
+import type { Container, PodSpec } from './schema.ts';
+import { environmentErrors } from './validate-environment.ts';
+import { deviceErrors, mountErrors } from './validate-mounts.ts';
 import { resourceErrors } from './validate-resources.ts';
+import { containerSecurityErrors } from './validate-security.ts';
 
-/** Validation errors of a container at `path`; `volumes` are the names of the Pod's volumes. */
-export function containerErrors(container: Container, path: string, volumes: ReadonlySet<string>): FieldError[] {
-  const { name, image, imagePullPolicy: policy = 'Always' } = container;
+/** What the containers of a Pod share. */
+export interface PodFacts {
+  /** The valid volumes by name. */
+  readonly volumes: ReadonlyMap<string, NonNullable<PodSpec['volumes']>[number]>;
+  readonly restartPolicy: string | undefined;
+  readonly hasHostUsers: boolean;
+}
+
+/** Validation errors of a container of any kind at `path`. */
+export function containerErrors(container: Container, path: string, pod: PodFacts): FieldError[] {
+  const { name, image, imagePullPolicy: policy = 'Always', securityContext } = container;
+  const messages: string = container.terminationMessagePolicy ?? 'File';
   return [
     ...(name === '' ? [required(`${path}.name`)] : labelled(name, `${path}.name`)),
     ...(image ? [] : [required(`${path}.image`)]),
-    ...(image === undefined || image.trim() === image
+    ...(messagePolicies.includes(messages)
       ? []
-      : [invalidValue(`${path}.image`, image, 'must not have leading or trailing whitespace')]),
+      : [notSupported(`${path}.terminationMessagePolicy`, messages, messagePolicies)]),
     ...portErrors(container.ports ?? [], `${path}.ports`),
-    ...variableErrors(container.env ?? [], `${path}.env`),
-    ...mountErrors(container.volumeMounts ?? [], `${path}.volumeMounts`, volumes),
+    ...environmentErrors(container, path),
+    ...mountErrors(container, path, pod.volumes),
+    ...deviceErrors(container, `${path}.volumeDevices`, pod.volumes),
     ...(pullPolicies.includes(policy) ? [] : [notSupported(`${path}.imagePullPolicy`, policy, pullPolicies)]),
     ...resourceErrors(container.resources, `${path}.resources`),
-    ...probeErrors(container.livenessProbe, `${path}.livenessProbe`, true),
-    ...probeErrors(container.readinessProbe, `${path}.readinessProbe`, false),
-    ...probeErrors(container.startupProbe, `${path}.startupProbe`, true),
+    ...resizeErrors(container.resizePolicy ?? [], `${path}.resizePolicy`, pod.restartPolicy),
+    ...(securityContext === undefined
+      ? []
+      : containerSecurityErrors(securityContext, `${path}.securityContext`, pod.hasHostUsers)),
   ];
 }
 
-/** Errors of fields that an init container cannot have, unless it is a sidecar. */
-export function initContainerErrors(container: Container, path: string): readonly FieldError[] {
-  if (container.restartPolicy === 'Always') return [];
-  return (['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
-    .filter((field) => container[field] !== undefined)
-    .map((field) =>
-      forbiddenField(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always'),
-    );
+const messagePolicies: readonly string[] = ['File', 'FallbackToLogsOnError'];
+const resizable: readonly string[] = ['cpu', 'memory'];
+const resizePolicies: readonly string[] = ['NotRequired', 'RestartContainer'];
+
+function resizeErrors(
+  policies: NonNullable<Container['resizePolicy']>,
+  path: string,
+  restartPolicy: string | undefined,
+): readonly FieldError[] {
+  const seen = new Set<string>();
+  return policies.flatMap(({ resourceName, restartPolicy: policy }, index) => {
+    const isRepeated = seen.has(resourceName);
+    seen.add(resourceName);
+    return [
+      ...(isRepeated ? [duplicate(`${path}[${index}]`, resourceName)] : []),
+      ...wordErrors(resourceName, path, resizable),
+      ...wordErrors(policy, path, resizePolicies),
+      ...(restartPolicy === 'Never' && policy !== 'NotRequired'
+        ? [invalidValue(path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'")]
+        : []),
+    ];
+  });
 }
+
+/** Errors of a required field that must be one of `words`. */
+export function wordErrors(word: string | undefined, path: string, words: readonly string[]): readonly FieldError[] {
+  if (word === undefined || word === '') return [required(path)];
+  return words.includes(word) ? [] : [notSupported(path, word, words)];
+}
+
+/** Errors of the restart policy of a container and of its rules. */
+export function restartErrors(
+  { restartPolicy: policy, restartPolicyRules: rules = [] }: Container,
+  path: string,
+): readonly FieldError[] {
+  const at = `${path}.restartPolicy`;
+  return [
+    ...(policy === undefined && rules.length > 0
+      ? [required(at, 'must specify restartPolicy when restart rules are used')]
+      : []),
+    ...(policy === undefined || restartPolicies.includes(policy) ? [] : [notSupported(at, policy, restartPolicies)]),
+    ...rules.flatMap(({ action = '', exitCodes }, index) => {
+      const rule = `${path}.restartPolicyRules[${index}]`;
+      const { operator = '' } = exitCodes ?? {};
+      return [
+        ...(action === 'Restart' ? [] : [notSupported(`${rule}.action`, action, ['Restart'])]),
+        ...(exitCodes === undefined ? [required(`${rule}.exitCodes`, 'must be specified')] : []),
+        ...(exitCodes === undefined || operators.includes(operator)
+          ? []
+          : [notSupported(`${rule}.exitCodes.operator`, operator, operators)]),
+      ];
+    }),
+  ];
+}
+
+/** Errors of the same fields of an init container; sidecars have no rules. */
+export function initRestartErrors(container: Container, path: string): readonly FieldError[] {
+  const { restartPolicy: policy, restartPolicyRules: rules = [] } = container;
+  if (policy === undefined)
+    return rules.length === 0
+      ? []
+      : [required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used')];
+  if (policy !== 'Always') return restartErrors(container, path);
+  const detail = 'restartPolicyRules are not allowed for init containers with restart policy Always';
+  return rules.length === 0 ? [] : [forbiddenField(`${path}.restartPolicyRules`, detail)];
+}
+
+const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
+const operators: readonly string[] = ['In', 'NotIn'];
 
 const pullPolicies: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
 const protocols: readonly string[] = ['SCTP', 'TCP', 'UDP'];
@@ -60,69 +134,3 @@ function portErrors(ports: NonNullable<Container['ports']>, path: string): reado
 
 const numberErrors = (path: string, port: number): readonly FieldError[] =>
   invalidAll(path, port, portNumberErrors(port));
-
-const printable = /^[\x20-\x3c\x3e-\x7e]+$/;
-const badVariable = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-
-function variableErrors(variables: NonNullable<Container['env']>, path: string): readonly FieldError[] {
-  return variables.flatMap(({ name, value, valueFrom }, index) => {
-    const at = `${path}[${index}]`;
-    const errors: FieldError[] = [];
-    if (name === '') errors.push(required(`${at}.name`));
-    else if (!printable.test(name)) errors.push(invalidValue(`${at}.name`, name, badVariable));
-    if (valueFrom !== undefined && value !== undefined) {
-      errors.push(invalidValue(`${at}.valueFrom`, '', 'may not be specified when `value` is not empty'));
-    }
-    return errors;
-  });
-}
-
-const notFound = (path: string, name: string): FieldError => ({
-  path,
-  reason: 'FieldValueNotFound',
-  body: `Not found: ${JSON.stringify(name)}`,
-});
-
-function mountErrors(
-  mounts: NonNullable<Container['volumeMounts']>,
-  path: string,
-  volumes: ReadonlySet<string>,
-): readonly FieldError[] {
-  const paths = new Set<string>();
-  return mounts.flatMap(({ name, mountPath }, index) => {
-    const at = `${path}[${index}]`;
-    const errors: FieldError[] = [];
-    if (name === '') errors.push(required(`${at}.name`));
-    if (!volumes.has(name)) errors.push(notFound(`${at}.name`, name));
-    if (mountPath === '') errors.push(required(`${at}.mountPath`));
-    if (paths.has(mountPath)) errors.push(invalidValue(`${at}.mountPath`, mountPath, 'must be unique'));
-    paths.add(mountPath);
-    return errors;
-  });
-}
-
-function probeErrors(probe: Container['livenessProbe'], path: string, needsOneSuccess: boolean): readonly FieldError[] {
-  if (probe === undefined) return [];
-  const { exec, httpGet, tcpSocket, grpc, successThreshold = 1 } = probe;
-  const handlers = Object.entries({ exec, httpGet, tcpSocket, grpc }).filter(([, action]) => action !== undefined);
-  const errors: FieldError[] = handlers
-    .slice(1)
-    .map(([handler]) => forbiddenField(`${path}.${handler}`, 'may not specify more than 1 handler type'));
-  if (handlers.length === 0) errors.push(required(path, 'must specify a handler type'));
-  for (const field of probeNumbers) {
-    const value = probe[field] ?? 0;
-    if (value < 0) errors.push(invalidValue(`${path}.${field}`, value, 'must be greater than or equal to 0'));
-  }
-  if (needsOneSuccess && successThreshold !== 1) {
-    errors.push(invalidValue(`${path}.successThreshold`, successThreshold, 'must be 1'));
-  }
-  return errors;
-}
-
-const probeNumbers = [
-  'initialDelaySeconds',
-  'timeoutSeconds',
-  'periodSeconds',
-  'successThreshold',
-  'failureThreshold',
-] as const;

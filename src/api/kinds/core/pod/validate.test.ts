@@ -64,8 +64,8 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
     spec: {
       containers: [web],
       initContainers: [
-        { ...web, name: 'a', livenessProbe: { exec: {} } },
-        { ...web, name: 'b', livenessProbe: { exec: {} }, restartPolicy: 'Always' },
+        { ...web, name: 'a', livenessProbe: { exec: { command: ['true'] } } },
+        { ...web, name: 'b', livenessProbe: { exec: { command: ['true'] } }, restartPolicy: 'Always' },
       ],
     },
     want: [
@@ -117,7 +117,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
         {
           ...web,
           livenessProbe: { successThreshold: 2 },
-          readinessProbe: { tcpSocket: { port: 80 }, exec: {} },
+          readinessProbe: { tcpSocket: { port: 80 }, exec: { command: ['true'] } },
         },
       ],
     },
@@ -130,7 +130,7 @@ const creations: readonly { name: string; spec: object; want: readonly string[] 
   {
     name: 'a volume with two sources',
     spec: { containers: [web], volumes: [{ name: 'v', emptyDir: {}, hostPath: { path: '/' } }] },
-    want: ['spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume type'],
+    want: ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
   },
   {
     name: 'an invalid hostname',

@@ -1,11 +1,29 @@
-// Validates the common fields of Pods as Kubernetes does. The rules about volume sources, devices and security contexts
-// are not implemented, because no part of this project runs containers.
+// Validates Pods and their templates as Kubernetes does, in the order of Kubernetes. Options of Windows, claims of devices and
+// fields whose feature gates are off in Kubernetes are stored without validation.
+import { addressErrors } from '../../../address-errors.ts';
 import type { FieldError } from '../../../field-errors.ts';
-import { duplicate, forbiddenField, invalidAll, invalidValue, notSupported, required } from '../../../field-errors.ts';
+import {
+  duplicate,
+  forbiddenField,
+  invalidAll,
+  invalidValue,
+  notFound,
+  required,
+  tooLong,
+} from '../../../field-errors.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from '../../../names.ts';
 import { validateAnnotations, validateLabels } from '../../../validate-metadata.ts';
-import type { PodSpec, PodTemplateSpec } from './schema.ts';
-import { containerErrors, initContainerErrors } from './validate-container.ts';
+import type { Container, PodSpec, PodTemplateSpec } from './schema.ts';
+import { tolerationErrors } from './tolerations.ts';
+import { affinityErrors, spreadErrors } from './validate-affinity.ts';
+import type { PodFacts } from './validate-container.ts';
+import { containerErrors, initRestartErrors, restartErrors, wordErrors } from './validate-container.ts';
+import { dnsErrors } from './validate-dns.ts';
+import { fileVariableErrors } from './validate-environment.ts';
+import { handlersErrors } from './validate-handlers.ts';
+import { resourceErrors } from './validate-resources.ts';
+import { podSecurityErrors } from './validate-security.ts';
+import { volumeErrors } from './validate-volumes.ts';
 
 /** Validation errors of the template of a workload at `path`. */
 export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: string): readonly FieldError[] => [
@@ -17,20 +35,51 @@ export const podTemplateErrors = ({ metadata, spec }: PodTemplateSpec, path: str
     : [forbiddenField(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
 ];
 
-/** Validation errors of a Pod's spec at `path`. */
-export function podSpecErrors(spec: PodSpec, path: string): readonly FieldError[] {
+/** Validation errors of a Pod's own spec, which must also have images without spaces around them. */
+export const ownSpecErrors = (spec: PodSpec): readonly FieldError[] => [
+  ...podSpecErrors(spec, 'spec'),
+  ...containersOf(spec, 'spec').flatMap(({ container: { image = '' }, path }) =>
+    image.trim() === image
+      ? []
+      : [invalidValue(`${path}.image`, image, 'must not have leading or trailing whitespace')],
+  ),
+];
+
+/** Validation errors of the spec of a Pod or template at `path`. */
+function podSpecErrors(spec: PodSpec, path: string): readonly FieldError[] {
+  const { errors, valid: volumes } = volumeErrors(spec.volumes ?? [], `${path}.volumes`);
+  const { securityContext, affinity, hostUsers = true, preemptionPolicy, os } = spec;
   return [
-    ...volumeErrors(spec, `${path}.volumes`),
-    ...allContainerErrors(spec, path),
+    ...errors,
+    ...allContainerErrors(spec, path, { volumes, restartPolicy: spec.restartPolicy, hasHostUsers: hostUsers }),
+    ...hostNetworkErrors(spec, path),
     ...wordErrors(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never']),
     ...wordErrors(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']),
     ...validateLabels(`${path}.nodeSelector`, spec.nodeSelector),
+    ...(securityContext === undefined ? [] : podSecurityErrors(securityContext, `${path}.securityContext`, spec)),
+    ...(affinity === undefined ? [] : affinityErrors(affinity, `${path}.affinity`)),
+    ...dnsErrors(spec.dnsConfig, `${path}.dnsConfig`, spec.dnsPolicy),
     ...gateErrors(spec, path),
+    ...spreadErrors(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`),
+    ...hostUserErrors(spec, path),
+    ...hostnameErrors(spec, `${path}.hostnameOverride`),
     ...nameErrors(spec.serviceAccountName, `${path}.serviceAccountName`, dnsSubdomainErrors),
     ...nameErrors(spec.nodeName, `${path}.nodeName`, dnsSubdomainErrors),
     ...deadlineErrors(spec, path),
     ...nameErrors(spec.hostname, `${path}.hostname`, dnsLabelErrors),
     ...nameErrors(spec.subdomain, `${path}.subdomain`, dnsLabelErrors),
+    ...tolerationErrors(spec.tolerations ?? [], `${path}.tolerations`),
+    ...aliasErrors(spec.hostAliases ?? [], `${path}.hostAliases`),
+    ...nameErrors(spec.priorityClassName, `${path}.priorityClassName`, dnsSubdomainErrors),
+    ...nameErrors(spec.runtimeClassName, `${path}.runtimeClassName`, dnsSubdomainErrors),
+    ...(preemptionPolicy === undefined
+      ? []
+      : wordErrors(preemptionPolicy, `${path}.preemptionPolicy`, ['PreemptLowerPriority', 'Never'])),
+    ...resourceErrors({ limits: spec.overhead ?? {} }, `${path}.overhead`),
+    ...(os === undefined ? [] : systemErrors(os.name, `${path}.os`)),
+    ...containersOf(spec, path).flatMap((each) =>
+      fileVariableErrors(each.container, each.path, new Map((spec.volumes ?? []).map((one) => [one.name, one]))),
+    ),
   ];
 }
 
@@ -40,46 +89,151 @@ const nameErrors = (
   problemsOf: (name: string) => readonly string[],
 ): readonly FieldError[] => (name === undefined ? [] : invalidAll(path, name, problemsOf(name)));
 
-/** Errors of a required field that must be one of `words`. */
-function wordErrors(word: string | undefined, path: string, words: readonly string[]): readonly FieldError[] {
-  if (word === undefined || word === '') return [required(path)];
-  return words.includes(word) ? [] : [notSupported(path, word, words)];
-}
+/** All containers in the order in which Kubernetes visits them. */
+const containersOf = (
+  { initContainers = [], containers, ephemeralContainers = [] }: PodSpec,
+  path: string,
+): readonly { readonly container: Container; readonly path: string }[] =>
+  Object.entries({ initContainers, containers: containers ?? [], ephemeralContainers }).flatMap(([field, list]) =>
+    list.map((container, index) => ({ container, path: `${path}.${field}[${index}]` })),
+  );
 
-function volumeErrors({ volumes = [] }: PodSpec, path: string): readonly FieldError[] {
-  const seen = new Set<string>();
-  return volumes.flatMap((volume, index) => {
-    const { name, ...sources } = volume;
-    const errors: FieldError[] = Object.keys(sources)
-      .slice(1)
-      .map((source) => forbiddenField(`${path}[${index}].${source}`, 'may not specify more than 1 volume type'));
-    if (name === '') errors.push(required(`${path}[${index}].name`));
-    else errors.push(...nameErrors(name, `${path}[${index}].name`, dnsLabelErrors));
-    if (seen.has(name)) errors.push(duplicate(`${path}[${index}].name`, name));
-    seen.add(name);
-    return errors;
-  });
-}
-
-function allContainerErrors(spec: PodSpec, path: string): readonly FieldError[] {
-  const { initContainers = [], ephemeralContainers = [] } = spec;
+function allContainerErrors(spec: PodSpec, path: string, pod: PodFacts): readonly FieldError[] {
+  const { initContainers = [], ephemeralContainers = [], terminationGracePeriodSeconds: grace = 30 } = spec;
   const containers = spec.containers ?? [];
-  if (containers.length === 0) return [required(`${path}.containers`)];
-  const volumes = new Set((spec.volumes ?? []).map(({ name }) => name));
+  const names = new Set<string>();
+  const nameAndContent = (container: Container, at: string): FieldError[] => {
+    const isTaken = names.has(container.name);
+    names.add(container.name);
+    return [...containerErrors(container, at, pod), ...(isTaken ? [duplicate(`${at}.name`, container.name)] : [])];
+  };
+  const errors = containers.flatMap((container, index) => {
+    const at = `${path}.containers[${index}]`;
+    return [...nameAndContent(container, at), ...handlersErrors(container, at, grace), ...restartErrors(container, at)];
+  });
+  if (containers.length === 0) errors.push(required(`${path}.containers`));
+  errors.push(...hostPortErrors(containers, `${path}.containers`));
+  for (const [index, container] of initContainers.entries()) {
+    const at = `${path}.initContainers[${index}]`;
+    errors.push(...nameAndContent(container, at), ...initRestartErrors(container, at));
+    errors.push(...hostPortErrors([container], `${path}.initContainers`));
+    errors.push(
+      ...(container.restartPolicy === 'Always' ? handlersErrors(container, at, grace) : onceErrors(container, at)),
+    );
+  }
+  const others = new Set(names);
+  for (const [index, container] of ephemeralContainers.entries()) {
+    const at = `${path}.ephemeralContainers[${index}]`;
+    const { targetContainerName: target = '' } = container;
+    errors.push(...nameAndContent(container, at));
+    if (target !== '' && !others.has(target)) errors.push(notFound(`${at}.targetContainerName`, target));
+    errors.push(...debuggingErrors(container, at));
+  }
+  return errors;
+}
+
+const onlyMain = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const;
+
+/** Errors of fields that an init container cannot have, unless it is a sidecar. */
+const onceErrors = (container: Container, path: string): readonly FieldError[] =>
+  onlyMain
+    .filter((field) => container[field] !== undefined)
+    .map((field) =>
+      forbiddenField(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always'),
+    );
+
+const notForDebugging = [
+  'ports',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const;
+
+/** Errors of fields that a container for debugging cannot have. */
+function debuggingErrors(container: Container, path: string): readonly FieldError[] {
+  const detail = 'cannot be set for an Ephemeral Container';
+  const { limits = {}, requests = {}, claims = [] } = container.resources;
+  const hasResources = Object.keys(limits).length + Object.keys(requests).length + claims.length > 0;
+  return [
+    ...notForDebugging
+      .filter((field) => container[field] !== undefined)
+      .map((field) => forbiddenField(`${path}.${field}`, detail)),
+    ...(hasResources ? [forbiddenField(`${path}.resources`, detail)] : []),
+    ...(container.volumeMounts ?? []).flatMap((mount, index) =>
+      (['subPath', 'subPathExpr'] as const)
+        .filter((field) => (mount[field] ?? '') !== '')
+        .map((field) => forbiddenField(`${path}.volumeMounts[${index}].${field}`, detail)),
+    ),
+  ];
+}
+
+/** Errors of host ports that several of these containers have. */
+function hostPortErrors(containers: readonly Container[], path: string): FieldError[] {
   const taken = new Set<string>();
-  return Object.entries({ containers, initContainers, ephemeralContainers }).flatMap(([field, list]) =>
-    list.flatMap((container, index) => {
-      const at = `${path}.${field}[${index}]`;
-      const isTaken = taken.has(container.name);
-      taken.add(container.name);
-      return [
-        ...containerErrors(container, at, volumes),
-        ...(isTaken ? [duplicate(`${at}.name`, container.name)] : []),
-        ...(field === 'initContainers' ? initContainerErrors(container, at) : []),
-      ];
+  return containers.flatMap(({ ports = [] }, index) =>
+    ports.flatMap(({ hostPort = 0, protocol = 'TCP', hostIP = '' }, item) => {
+      const port = `${protocol}/${hostIP}/${hostPort}`;
+      const isTaken = hostPort !== 0 && taken.has(port);
+      taken.add(port);
+      return isTaken ? [duplicate(`${path}[${index}].ports[${item}].hostPort`, port)] : [];
     }),
   );
 }
+
+function hostNetworkErrors({ hostNetwork = false, containers }: PodSpec, path: string): readonly FieldError[] {
+  if (!hostNetwork) return [];
+  const detail = 'must match `containerPort` when `hostNetwork` is true';
+  return (containers ?? []).flatMap(({ ports = [] }, index) =>
+    ports.flatMap(({ hostPort = 0, containerPort }, item) =>
+      hostPort === 0 || hostPort === containerPort
+        ? []
+        : [invalidValue(`${path}.containers[${index}].ports[${item}].hostPort`, hostPort, detail)],
+    ),
+  );
+}
+
+/** As in Kubernetes, the names of these fields begin with a capital letter. */
+function hostUserErrors(
+  { hostUsers = true, hostNetwork = false, hostPID = false, hostIPC = false }: PodSpec,
+  path: string,
+): readonly FieldError[] {
+  if (hostUsers) return [];
+  return Object.entries({ hostNetwork, HostPID: hostPID, HostIPC: hostIPC })
+    .filter(([, isSet]) => isSet)
+    .map(([field]) => forbiddenField(`${path}.${field}`, 'when `hostUsers` is false'));
+}
+
+/** As in Kubernetes, an unknown system is an error of the object. */
+const systemErrors = (name: string, path: string): readonly FieldError[] =>
+  name === '' ? [required(`${path}.name`)] : wordErrors(name, path, ['linux', 'windows']);
+
+/** Errors of a host name for the Pod itself. */
+function hostnameErrors(
+  { hostnameOverride: name, setHostnameAsFQDN = false, hostNetwork = false }: PodSpec,
+  path: string,
+): readonly FieldError[] {
+  if (name === undefined) return [];
+  return [
+    ...(setHostnameAsFQDN ? [forbiddenField(path, 'may not be specified when setHostnameAsFQDN is true')] : []),
+    ...(hostNetwork ? [forbiddenField(path, 'may not be specified when hostNetwork is true')] : []),
+    ...(name.length > maxHostnameBytes ? [tooLong(path, maxHostnameBytes)] : []),
+    ...invalidAll(path, name, dnsSubdomainErrors(name)),
+  ];
+}
+
+const maxHostnameBytes = 64;
+
+const aliasErrors = (aliases: NonNullable<PodSpec['hostAliases']>, path: string): readonly FieldError[] =>
+  aliases.flatMap(({ ip, hostnames = [] }, index) => [
+    ...invalidAll(`${path}[${index}].ip`, ip, addressErrors(ip, false)),
+    ...hostnames.flatMap((name, item) =>
+      invalidAll(`${path}[${index}].hostnames[${item}]`, name, dnsSubdomainErrors(name)),
+    ),
+  ]);
 
 function gateErrors({ readinessGates = [], schedulingGates = [] }: PodSpec, path: string): readonly FieldError[] {
   return [
