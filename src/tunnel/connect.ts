@@ -2,15 +2,16 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:http2';
 import { connect as connectTcp, isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { checkServerIdentity, connect as connectTls } from 'node:tls';
+import { checkServerIdentity } from 'node:tls';
 import type { Logger } from 'pino';
 
 import { messageOf } from '../api/error-message.ts';
 import type { Clock } from '../client/clock.ts';
 import { backoffMs, sleep } from '../client/clock.ts';
+import { dialTls } from '../streams/dial-tls.ts';
 import type { HubTls } from './hub.ts';
-import type { ProbeTimes } from './session.ts';
-import { defaultProbeTimes, end, join, keepAlive, protocols, sessionSettings } from './session.ts';
+import type { ProbeTimes } from '../streams/http2-session.ts';
+import { defaultProbeTimes, end, join, keepAlive, protocols, sessionSettings } from '../streams/http2-session.ts';
 
 export interface TunnelOptions {
   readonly hub: { readonly host: string; readonly port: number };
@@ -26,7 +27,6 @@ export interface TunnelOptions {
 }
 
 const backoff = { baseMs: 500, maxMs: 30_000 };
-const handshakeMs = 10_000;
 const dialMs = 10_000;
 
 /** Keeps a session with the hub until the signal fires, and connects its streams to the API server. */
@@ -55,31 +55,17 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
 async function dial({ hub, hubName, tls }: TunnelOptions, signal: AbortSignal): Promise<TLSSocket> {
   const credentials = await tls();
   const name = hubName ?? hub.host;
-  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
-  const socket = connectTls({
-    ...hub,
-    ...credentials,
-    ALPNProtocols: protocols,
-    minVersion: 'TLSv1.3',
-    // SNI must not be an address (RFC 6066 §3), but the certificate must contain it.
-    ...(isIP(name) === 0 ? { servername: name } : {}),
-    checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
-    timeout: handshakeMs,
-  });
-  const abort = (): void => void socket.destroy();
-  signal.addEventListener('abort', abort, { once: true });
-  socket.once('secureConnect', () => {
-    socket.setTimeout(0);
-    socket.setNoDelay(true);
-    resolve(socket);
-  });
-  socket.once('timeout', () => socket.destroy(new Error(`no handshake within ${handshakeMs} ms`)));
-  socket.once('error', reject);
-  socket.once('close', () => {
-    signal.removeEventListener('abort', abort);
-    reject(new Error('the hub closed the connection'));
-  });
-  return promise;
+  return dialTls(
+    {
+      ...hub,
+      ...credentials,
+      ALPNProtocols: protocols,
+      // SNI must not be an address (RFC 6066 §3), but the certificate must contain it.
+      ...(isIP(name) === 0 ? { servername: name } : {}),
+      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+    },
+    signal,
+  );
 }
 
 /** Serves a session until it ends; resolves with the reason. */

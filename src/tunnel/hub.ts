@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 
 import { clusterIdErrors } from '../api/kinds/multicluster/cluster-id.ts';
 import { messageOf } from '../api/error-message.ts';
-import type { ProbeTimes } from './session.ts';
-import { defaultProbeTimes, end, keepAlive, protocols, sessionSettings } from './session.ts';
+import type { ProbeTimes } from '../streams/http2-session.ts';
+import { defaultProbeTimes, end, keepAlive, protocols, sessionSettings } from '../streams/http2-session.ts';
 
 /** Certificate, key and the authority of the clusters, PEM. */
 export interface HubTls {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 
 import { messageOf } from '../api/error-message.ts';
 import type { Hub } from './hub.ts';
-import { join } from './session.ts';
+import { join } from '../streams/http2-session.ts';
 
 const headersMs = 10_000;
 
