@@ -1,13 +1,11 @@
 // The annotation by which a Service requests the PROXY protocol for its endpoints.
 import { isLoopback } from '../../api/addresses.ts';
+import { proxyProtocolAnnotation as annotation } from '../../api/kinds/core/service/proxy-protocol.ts';
 import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { RouteProblem } from '../backend.ts';
 import type { RouteOptions } from './options.ts';
 import type { Route } from './route.ts';
 import { placeText } from './route.ts';
-
-/** On a Service: `v1` or `v2`, the version of the PROXY protocol. */
-const annotation = 'proxy.fairlead.dev/proxy-protocol';
 
 const requestedVersion = ({ metadata }: Service): string | undefined => metadata.annotations?.[annotation];
 

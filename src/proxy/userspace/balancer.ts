@@ -1,10 +1,10 @@
 // Chooses the target of an accepted connection: by the rules of the routing table, session affinity and recent dial failures.
+import { proxyHeaderOf } from '../../api/proxy-header.ts';
 import type { Origin } from '../routes/decide.ts';
 import { admits, choose, originOf, rulesFor } from '../routes/decide.ts';
 import type { NodeNetwork, Route, Target } from '../routes/route.ts';
 import { unknownNetwork, routeKey, targetKey } from '../routes/route.ts';
 import { AffinityTable } from './affinity-table.ts';
-import { proxyHeaderOf } from './proxy-header.ts';
 
 /** A change of routes. */
 export interface BalancerChange {

@@ -1,6 +1,5 @@
 // The header of HAProxy's PROXY protocol, versions 1 and 2: sends the client's address to a target before the client's bytes.
-import { parseAddress } from '../../api/addresses.ts';
-import type { Route } from '../routes/route.ts';
+import { parseAddress } from './addresses.ts';
 
 /** The addresses of a connection; both are of one family. */
 export interface ConnectionAddresses {
@@ -16,10 +15,7 @@ const proxyCommand = 0x21;
 const streamOf = { IPv4: 0x11, IPv6: 0x21 } as const;
 
 /** The header, which a connection to a target starts with. */
-export function proxyHeaderOf(
-  version: NonNullable<Route['proxyProtocol']>,
-  addresses: ConnectionAddresses,
-): Uint8Array {
+export function proxyHeaderOf(version: 'v1' | 'v2', addresses: ConnectionAddresses): Uint8Array {
   return version === 'v1' ? textHeader(addresses) : binaryHeader(addresses);
 }
 
