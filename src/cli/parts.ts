@@ -36,6 +36,11 @@ export const parts = {
     summary: 'remove the endpoints of lost clusters',
     load: async () => (await import('./reaper/part.ts')).part,
   },
+  gateway: {
+    summary: 'connect Services with other clusters whose networks cannot be routed',
+    isOnlyConfigured: true,
+    load: async () => (await import('./gateway/part.ts')).part,
+  },
   publisher: {
     summary: 'publish the names of Services in DNS zones outside the cluster',
     isOnlyConfigured: true,

@@ -37,7 +37,7 @@ export interface FileMember {
   readonly srvNames?: boolean;
   /** The addresses by which other clusters reach its exports. */
   readonly addressMode?: AddressMode;
-  /** Addresses in place of those of load balancers or nodes. */
+  /** Addresses in place of those of load balancers, nodes or gateways. */
   readonly addresses?: readonly string[];
   /** It drains; see `fairlead mcs drain`. */
   readonly draining?: boolean;
@@ -133,7 +133,7 @@ function memberOf(value: unknown, index: number): FileMember {
       checkValue(key, each, check);
     }
     if (withId['addresses'] !== undefined && (withId['addressMode'] ?? 'pods') === 'pods')
-      throw new UsageError('key "addresses": needs addressMode loadbalancer or nodeport');
+      throw new UsageError('key "addresses": needs addressMode loadbalancer, nodeport or gateway');
   } catch (error) {
     throw new UsageError(`members[${index}]: ${messageOf(error)}`, { cause: error });
   }

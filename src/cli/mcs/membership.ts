@@ -227,7 +227,13 @@ export function list(snapshot: Snapshot): CommandOutput {
             ? 'not readable'
             : 'unreachable';
     const drain = options.isDraining === true ? snapshot.drain(id) : undefined;
-    const reason = problem ?? slowness(member) ?? (drain && drainText(drain)) ?? snapshot.overlap(id) ?? '';
+    const reason =
+      problem ??
+      slowness(member) ??
+      (drain && drainText(drain)) ??
+      snapshot.overlap(id) ??
+      snapshot.gatewayProblem(id) ??
+      '';
     return { id, uid: probe.uid, state, reason, ...(drain === undefined ? {} : { drain }) };
   });
   return {

@@ -1,4 +1,5 @@
 // The values of flags. Every parser throws a UsageError with the expected form; `readFlag` adds the flag's name.
+import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import { isIP } from 'node:net';
 import { canonicalCidr } from '../../api/addresses.ts';
 import { dnsLabelErrors } from '../../api/names.ts';
@@ -120,6 +121,20 @@ export function parseListenAddress(text: string): ListenAddress {
   const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(text) ?? [];
   if (isIP(host) === 0) return expected('an address and a port, such as 127.0.0.1:10256');
   return { host, port: parsePort(port) };
+}
+
+/** Reads `gateway.example.org:9443`, `192.0.2.1:9443` or `[2001:db8::1]:9443`. */
+export function parseHostPort(text: string): ListenAddress {
+  const [, host = '', port = ''] = /^\[?([^\][/@\s]+?)\]?:(\d+)$/.exec(text) ?? [];
+  if (host === '') return expected('a name or an address, and a port, such as gateway.example.org:9443');
+  return { host, port: parsePort(port) };
+}
+
+/** Reads the ID of a cluster of a set. */
+export function parseClusterId(text: string): string {
+  const [problem] = clusterIdErrors(text);
+  if (problem !== undefined) throw new UsageError(problem);
+  return text;
 }
 
 /** Ports `from` to `to`, both included. */

@@ -1,59 +1,25 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { join as joinPath } from 'node:path';
-import { readFile } from 'node:fs/promises';
 
 import { isLoopback } from '../../api/addresses.ts';
-import { fileErrorOf } from '../../api/error-message.ts';
-import { clusterIdErrors } from '../../api/kinds/multicluster/cluster-id.ts';
 import { systemClock } from '../../client/clock.ts';
 import { setInterval } from '../../machine/timers.ts';
-import { makePrivateDirectory, readPair, writePair } from '../../server/pki/files.ts';
-import type { KeyPair } from '../../server/pki/issue.ts';
+import type { Subject } from '../../server/pki/issue.ts';
 import type { HubTls } from '../../tunnel/hub.ts';
 import type { Action, Command } from '../command.ts';
-import { FatalError, UsageError } from '../errors.ts';
-import type { Flag, Settings } from '../options/flags.ts';
-import { grouped, readFlag, textOf } from '../options/flags.ts';
-import { listOf, parseListenAddress, parsePort } from '../options/values.ts';
+import { UsageError } from '../errors.ts';
+import type { Settings } from '../options/flags.ts';
+import { readFlag, textOf } from '../options/flags.ts';
+import { readTls as readFiles, tlsFlags } from '../options/tls-files.ts';
+import { listOf, parseClusterId, parseHostPort, parseListenAddress } from '../options/values.ts';
 import { logFlags, readLogOptions } from '../process/log.ts';
 import { longRunning } from '../process/long-running.ts';
 import { listenForStop } from '../process/signals.ts';
 
-const tlsFlags: readonly Flag[] = grouped('Certificates', [
-  { name: 'tls-cert-file', value: 'FILE', description: 'certificate of this end, PEM' },
-  { name: 'tls-private-key-file', value: 'FILE', description: 'key of the certificate, PEM' },
-  { name: 'ca-file', value: 'FILE', description: 'authority that signs the certificate of the other end, PEM' },
-]);
-
 /** How often the hub reads its certificates again, for sessions that begin later. */
 const renewMs = 60_000;
 
-async function readTls(settings: Settings): Promise<HubTls> {
-  const read = async (flag: string): Promise<string> => {
-    const path = textOf(settings, flag);
-    if (path === undefined)
-      throw new UsageError(`--${flag} is missing: \`fairlead tunnel certificates\` writes the files`);
-    return readFile(path, 'utf8').catch((error: unknown) => {
-      throw new FatalError(`cannot read --${flag} ${path}: ${fileErrorOf(error)}`, { cause: error });
-    });
-  };
-  const [cert, key, ca] = await Promise.all(['tls-cert-file', 'tls-private-key-file', 'ca-file'].map(read));
-  return { cert: cert ?? '', key: key ?? '', ca: ca ?? '' };
-}
-
-/** Reads `hub.example.org:9443`, `192.0.2.1:9443` or `[2001:db8::1]:9443`. */
-function parsePlace(text: string): { readonly host: string; readonly port: number } {
-  const [, host = '', port = ''] = /^\[?([^\][/@\s]+?)\]?:(\d+)$/.exec(text) ?? [];
-  if (host === '') throw new UsageError('expected a name or an address, and a port, such as hub.example.org:9443');
-  return { host, port: parsePort(port) };
-}
-
-function parseClusterId(text: string): string {
-  const [problem] = clusterIdErrors(text);
-  if (problem !== undefined) throw new UsageError(problem);
-  return text;
-}
+const readTls = (settings: Settings): Promise<HubTls> => readFiles(settings, 'fairlead tunnel certificates');
 
 const serve: Action = {
   summary: 'accept the connections of clusters, and offer their API servers through a proxy',
@@ -136,10 +102,10 @@ const connect: Action = {
     ...logFlags('info'),
   ],
   async run({ args: [target = ''], settings }) {
-    const hub = parsePlace(target);
+    const hub = parseHostPort(target);
     const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = process.env;
     const own = host === '' || port === '' ? undefined : { host, port: Number(port) };
-    const server = readFlag(settings, 'server', parsePlace, own);
+    const server = readFlag(settings, 'server', parseHostPort, own);
     if (server === undefined) throw new UsageError('--server is missing: outside a Pod the API server is not known');
     await readTls(settings); // a missing file is an error at the start
     const { runTunnel } = await import('../../tunnel/connect.ts');
@@ -151,8 +117,6 @@ const connect: Action = {
     return 0;
   },
 };
-
-const validityDays = 365;
 
 const certificates: Action = {
   usage: 'DIR',
@@ -170,26 +134,19 @@ const certificates: Action = {
     const hubNames = settings.get('hub') ?? [];
     const clusters = (settings.get('cluster') ?? []).map(parseClusterId);
     if (hubNames.length === 0 && clusters.length === 0) throw new UsageError('pass --hub NAME, --cluster ID, or both');
-    const { issue, issueCa } = await import('../../server/pki/issue.ts');
-    const now = new Date();
-    await makePrivateDirectory(directory);
-    const ca =
-      (await readPair(directory, 'ca')) ?? (await issueCa('fairlead-tunnel', { now, days: 10 * validityDays }));
-    const made = new Map<string, KeyPair>([['ca', ca]]);
-    const validity = { now, days: validityDays };
+    const { writeCertificates } = await import('../../server/pki/set-authority.ts');
+    const subjects = new Map<string, Subject>();
     const [commonName] = hubNames;
     if (commonName !== undefined) {
       const names = {
         dns: hubNames.filter((name) => isIP(name) === 0),
         ips: hubNames.filter((name) => isIP(name) > 0),
       };
-      made.set('hub', await issue(ca, { use: 'server', commonName, names }, validity));
+      subjects.set('hub', { use: 'server', commonName, names });
     }
-    for (const cluster of clusters) {
-      made.set(cluster, await issue(ca, { use: 'client', commonName: cluster, groups: [] }, validity));
-    }
-    for (const [name, pair] of made) await writePair(directory, name, pair);
-    streams.out([...made.keys()].map((name) => `${joinPath(directory, name)}.crt\n`).join(''));
+    for (const cluster of clusters) subjects.set(cluster, { use: 'client', commonName: cluster, groups: [] });
+    const paths = await writeCertificates(directory, 'fairlead-tunnel', subjects);
+    streams.out(paths.map((path) => `${path}\n`).join(''));
     return 0;
   },
 };

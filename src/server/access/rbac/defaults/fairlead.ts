@@ -72,6 +72,8 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
     on('about.k8s.io', 'clusterproperties', read),
     events,
   ],
+  // It registers in EndpointSlices of one namespace: a role there grants that.
+  gateway: [slices],
   // What the map shows and explains; no Secrets. Viewers with tokens of their own see what these may read.
   dashboard: [
     services,

@@ -1,0 +1,36 @@
+// The certificates by which gateways of a cluster set identify their clusters to each other.
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { clusterIdErrors } from '../api/kinds/multicluster/cluster-id.ts';
+
+/** The certificate and key of a cluster's gateway, and the authorities of the set, PEM. */
+export interface GatewayTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** The protocols of sessions: the dialling gateway opens streams, or the accepting one does. */
+export const alpn = { forward: 'fairlead-gateway', reverse: 'fairlead-gateway-reverse' } as const;
+
+/** Headers of a stream. */
+export const headerNames = { port: 'fairlead-port', client: 'fairlead-client' } as const;
+
+/** The cluster that a certificate identifies; undefined: none. */
+export function clusterOf({ subject }: Pick<PeerCertificate, 'subject'>): string | undefined {
+  const { CN: name } = subject ?? {};
+  return typeof name === 'string' && clusterIdErrors(name).length === 0 ? name : undefined;
+}
+
+/** The cluster at the other end of an authenticated connection. */
+export const peerOf = (socket: TLSSocket): string | undefined => clusterOf(socket.getPeerCertificate());
+
+/** Accepts only the certificate of one cluster. */
+export const onlyCluster =
+  (cluster: string) =>
+  (_: string, certificate: PeerCertificate): Error | undefined => {
+    const found = clusterOf(certificate);
+    if (found === cluster) return undefined;
+    return new Error(
+      `its certificate is of ${found === undefined ? 'no cluster' : `cluster ${found}`}, expected cluster ${cluster}`,
+    );
+  };
