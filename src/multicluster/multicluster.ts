@@ -286,6 +286,7 @@ class MulticlusterController implements AsyncDisposable {
             : this.#sync.rejection(id),
         waiting: (id) => this.#sync.waiting(id),
         overlap: (id) => this.#sync.overlap(id),
+        gatewayProblem: (id) => this.#sync.gatewayProblem(id),
         drain: (id) => this.#sync.drain(id),
         withdraw: (member, signal) => this.#sync.withdraw(member, signal),
       },

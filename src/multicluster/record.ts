@@ -5,6 +5,7 @@ import type { McsVersion, ServiceExport } from '../api/kinds/multicluster/servic
 import type { SuperclusterExport } from '../api/kinds/multicluster/supercluster/export.ts';
 import type { ApiObject } from '../api/metadata.ts';
 import type { AddressMode, LossPolicy } from '../api/kinds/multicluster/labels.ts';
+import type { Place } from '../api/kinds/multicluster/gateway.ts';
 import { lossAnnotation, lossPolicies } from '../api/kinds/multicluster/labels.ts';
 
 /**
@@ -44,6 +45,8 @@ export interface ClusterExport extends ServiceKey {
 export interface Advertised {
   readonly mode: AddressMode;
   readonly slices: readonly EndpointSlice[];
+  /** In mode gateway: the gateways of the cluster, whose addresses are those in `slices`. */
+  readonly gateways?: readonly Place[] | undefined;
   /** Why there are no addresses, with the fix; undefined: there are. */
   readonly problem?: string | undefined;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { Connection } from '../harness/connection.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
+import { writeCertificates } from '../../src/server/pki/set-authority.ts';
 import { root } from '../harness/process.ts';
 import { credentialsIn } from '../harness/server.ts';
 
@@ -21,6 +22,7 @@ const groups: readonly (readonly [heading: string, start: RegExp])[] = [
   ['Load balancers', /^(?:service_controller|fairlead_loadbalancer)_/],
   ['Multi-cluster controller', /^fairlead_multicluster_/],
   ['Reaper', /^fairlead_reaper_/],
+  ['Gateway', /^fairlead_gateway_/],
   ['Publisher', /^(?:external_dns|fairlead_publisher)_/],
   ['Dashboard', /^fairlead_dashboard_/],
   ['Every component', /^(?:fairlead_part|fairlead_uncaught|fairlead_log|rest_client|workqueue|leader_election)_/],
@@ -68,9 +70,13 @@ export const withoutLabels = (text: string): string => text.replaceAll(/^(\| `\w
 async function scrape(): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryDirectory());
-  // The publisher runs only if it is configured; it has its metrics without a server, too.
+  // Publisher and gateway run only if they are configured; they have their metrics without a server, too.
   const config = join(path, 'config.yaml');
-  await writeFile(config, 'publisher: { zone: [example.org], server: ["127.0.0.1:1"] }');
+  await writeCertificates(path, 'set', new Map([['east', { use: 'peer', commonName: 'east' }]]));
+  const gateway = { address: '127.0.0.1', listen: '127.0.0.1:0', 'ca-file': join(path, 'ca.crt') };
+  const pair = { 'tls-cert-file': join(path, 'east.crt'), 'tls-private-key-file': join(path, 'east.key') };
+  const publisher = { zone: ['example.org'], server: ['127.0.0.1:1'] };
+  await writeFile(config, JSON.stringify({ publisher, gateway: { ...gateway, ...pair } }));
   const flags = ['--cluster', 'east', '--cluster', 'west', '--store', 'memory', '--config', config];
   stack.use(await startFairlead(path, ['up', ...flags]));
   using connection = new Connection(portOf(path), await credentialsIn(path, 'east'));

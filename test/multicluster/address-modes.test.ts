@@ -9,6 +9,16 @@ import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
 import type { ServiceSpec } from '../../src/api/kinds/core/service/schema.ts';
 import { superclusterExportKind } from '../../src/api/kinds/multicluster/supercluster/export.ts';
 import { serviceExportKind } from '../../src/api/kinds/multicluster/serviceexport/kind.ts';
+import { audienceAnnotation } from '../../src/api/kinds/multicluster/audience.ts';
+import {
+  gatewayService,
+  importersAnnotation,
+  remoteGatewaysAnnotation,
+} from '../../src/api/kinds/multicluster/gateway.ts';
+import { sourceClusterLabel } from '../../src/api/kinds/multicluster/labels.ts';
+import { namespaceKind } from '../../src/api/kinds/core/namespace/kind.ts';
+import { endpointSliceKind } from '../../src/api/kinds/discovery/endpointslice/kind.ts';
+import { registrationOf } from '../../src/gateway/registration.ts';
 import { list } from '../../src/cli/mcs/membership.ts';
 import { showWhy } from '../../src/cli/mcs/show.ts';
 import type { MemberEntry } from '../../src/multicluster/inspect.ts';
@@ -138,6 +148,96 @@ describe('other clusters reach a service', () => {
   });
 });
 
+describe('through gateways', () => {
+  const register = (cluster: Cluster, address: string, isReady: boolean): Promise<unknown> =>
+    cluster.client.apply(
+      endpointSliceKind,
+      registrationOf({ place: { host: address, port: 9443 }, isReady, problems: new Map() }),
+    );
+
+  const setup = async (stack: AsyncDisposableStack, settings: MemberSettings = {}) => {
+    const joined = await joinedAs(stack, { addressMode: 'gateway', endpointCIDRs: ['192.0.2.0/24'], ...settings });
+    for (const { client } of [joined.east, joined.west])
+      await client.create(namespaceKind, { metadata: { name: gatewayService.namespace }, spec: {}, status: {} });
+    return joined;
+  };
+  const sliceOf = async (cluster: Cluster) =>
+    (await cluster.imported('web')).find(({ metadata }) => metadata.labels?.[sourceClusterLabel] === 'east');
+
+  test('imports name the gateways of their own cluster, whose conditions are those of the replicas', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, entries } = await setup(stack);
+    await register(west, '10.1.0.8', true);
+    await exportWeb(east, {});
+    await until('the exporting cluster has no gateway', async () => {
+      const { reason, message = '' } = (await condition(east, 'Exported')) ?? {};
+      return reason === 'NoIngressAddress' && message.includes('has no gateway');
+    });
+    await register(east, '192.0.2.5', true);
+    await until('west has its gateway', async () => /^10\.1\.0\.8:2\d{4}$/.test(await endpointsIn(west)));
+    const before = await endpointsIn(west);
+    assert.equal((await sliceOf(west))?.metadata.annotations?.[remoteGatewaysAnnotation], '192.0.2.5:9443');
+    assert.equal(await endpointsIn(east), '10.1.0.1:8080');
+    assert.equal((await sliceOf(east))?.metadata.annotations?.[importersAnnotation], 'west');
+    await until('the export is complete', async () => (await condition(east, 'Exported'))?.status === 'True');
+
+    await register(west, '10.1.0.9', false);
+    await until(
+      'a second replica is not ready',
+      async () => (await endpointsIn(west)) === `(${before.replace('.8:', '.9:')}) ${before}`,
+    );
+    await using snapshot = await takeSnapshot(entries, { conflictPolicy: 'Withdraw' });
+    const { lines } = await showWhy(snapshot, 'shop/web', { from: 'west', api: 'clusterset', dnsOf: () => undefined });
+    assert.match(
+      lines.join('\n'),
+      /east is reached by its gateways at 192\.0\.2\.5:9443, from gateways at 10\.1\.0\.8:2\d{4} and 10\.1\.0\.9:2\d{4} \(not ready\) \(address mode gateway\)/,
+    );
+    await east.slice('web', []);
+    await until('nothing is ready without endpoints', async () => !/(^| )1/.test(await endpointsIn(west)));
+    await east.slice('web', ['10.1.0.2']);
+    await until('the port is the same as before', async () => (await endpointsIn(west)).includes(` ${before}`));
+  });
+
+  test('an importing cluster without a gateway is named in the conditions', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west } = await setup(stack, { addresses: ['198.51.100.7', '198.51.100.8'] });
+    await register(east, '192.0.2.5', true);
+    await exportWeb(east, {});
+    await until('the importing cluster has no gateway', async () => {
+      const { reason, message = '' } = (await condition(east, 'Exported')) ?? {};
+      return (
+        reason === 'NoGateway' && message.includes('cluster west has no gateway, by which it reaches Services of east')
+      );
+    });
+    assert.equal(await endpointsIn(west), '');
+    await register(west, '10.1.0.8', true);
+    await until('west has its gateway', async () => /^10\.1\.0\.8:2\d{4}$/.test(await endpointsIn(west)));
+    assert.equal(
+      (await sliceOf(west))?.metadata.annotations?.[remoteGatewaysAnnotation],
+      '198.51.100.7:9443,198.51.100.8:9443',
+    );
+  });
+
+  test('only clusters in the audience may connect', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west } = await setup(stack);
+    await register(west, '10.1.0.8', true);
+    await register(east, '192.0.2.5', true);
+    await exportWeb(east, {});
+    await until(
+      'west may connect',
+      async () => (await sliceOf(east))?.metadata.annotations?.[importersAnnotation] === 'west',
+    );
+    for (const kind of [superclusterExportKind, serviceExportKind])
+      await east.client.patch(kind, web, { body: { metadata: { annotations: { [audienceAnnotation]: 'tier=1' } } } });
+    await until(
+      'nobody may connect',
+      async () => (await sliceOf(east))?.metadata.annotations?.[importersAnnotation] === '',
+    );
+    await until('west imports nothing', async () => (await endpointsIn(west)) === '');
+  });
+});
+
 test('Pod ranges that overlap are reported for both members, and not if one has another address mode', async () => {
   await using stack = new AsyncDisposableStack();
   const clusters = await startClusters(['east', 'west'], stack);
@@ -152,7 +252,7 @@ test('Pod ranges that overlap are reported for both members, and not if one has 
   const [east, west] = await reasons({ endpointCIDRs: ['10.0.0.0/8'] });
   assert.match(
     east ?? '',
-    /^east +ready +its endpointCIDRs 10\.0\.0\.0\/8 overlap 10\.1\.0\.0\/16 of cluster west, .* set addressMode to/,
+    /^east +ready +its endpointCIDRs 10\.0\.0\.0\/8 overlap 10\.1\.0\.0\/16 of cluster west, .* set addressMode to gateway/,
   );
   assert.match(west ?? '', /^west +ready +its endpointCIDRs 10\.1\.0\.0\/16 overlap 10\.0\.0\.0\/8 of cluster east/);
   for (const line of await reasons({ addressMode: 'nodeport', endpointCIDRs: ['10.0.0.0/8'] }))

@@ -11,7 +11,7 @@ import type { ImporterGroup } from '../merge/audience.ts';
 import type { Merged, ConflictPolicy } from '../merge/merged.ts';
 import type { Actual, Desired } from '../project/desired.ts';
 import type { Dropped, SetRules } from '../guard/policy.ts';
-import { keysIn, overlapIn } from '../member/keys.ts';
+import { gatewayProblemOf, keysIn, overlapIn } from '../member/keys.ts';
 import type { MemberEntry } from '../member/entry.ts';
 import { Member } from '../member/member.ts';
 import { propertyProblem } from '../sync/membership.ts';
@@ -27,7 +27,7 @@ const readMs = 5000;
 /** A member is read within this many times the latency of its last probe, or it makes no progress. */
 const answersPerStep = 3;
 
-const noListener = { source() {}, target() {}, namespace() {}, state() {} };
+const noListener = { source() {}, target() {}, gateways() {}, namespace() {}, state() {} };
 
 /** The controller's settings, which are not stored in the clusters. */
 export type ControllerOptions = Pick<ServicesOptions, 'conflictPolicy' | 'deniedNamespaces'>;
@@ -118,12 +118,20 @@ export class Snapshot implements AsyncDisposable {
       lost: ids(({ probe }) => probe.state === 'lost'),
       silent: ids(({ probe }) => probe.state === 'silent'),
       draining: ids(({ options }) => options.isDraining === true),
+      members: this.members
+        .filter(({ id, options }) => options.isLeaving !== true && !this.#rejected.has(id))
+        .map(({ id, options: { labels } }) => ({ id, labels })),
     });
   }
 
   /** Why the Pods of a member cannot be routed; undefined: they can. */
   overlap(id: string): string | undefined {
     return overlapIn(this.members, id);
+  }
+
+  /** Why other clusters cannot use the gateway of a member; undefined: they can, or reach it in another way. */
+  gatewayProblem(id: string): string | undefined {
+    return gatewayProblemOf(this.members, id)?.message;
   }
 
   /** How far the traffic of a draining member has moved to others. */

@@ -1,6 +1,7 @@
 // Why a service is missing in a cluster: the steps from its export to its DNS name, and the first broken one.
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { audienceAnnotation } from '../../api/kinds/multicluster/audience.ts';
+import { printPlace, remoteGatewaysAnnotation } from '../../api/kinds/multicluster/gateway.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Dropped } from '../guard/policy.ts';
 import { audienceProblem, audienceText } from '../merge/audience.ts';
@@ -243,21 +244,45 @@ function slicesStep(input: WhyInput): Finding {
 }
 
 /** The addresses by which clusters are reached that do not export those of their Pods, and the clusters without any. */
-const reachText = ({ merged, from }: WhyInput): string =>
+const reachText = ({ merged, from, actual }: WhyInput): string =>
   merged.exporters
     .flatMap(({ cluster, record: { advertised } }) => {
       if (advertised === undefined || cluster === from.id) return [];
       const addresses = advertised.slices.flatMap((slice) =>
         (slice.endpoints ?? []).flatMap((each) => each.addresses ?? []),
       );
-      const what = advertised.mode === 'loadbalancer' ? 'its load balancer' : 'node ports';
+      const ways = {
+        pods: 'its Pods',
+        loadbalancer: 'its load balancer',
+        nodeport: 'node ports',
+        gateway: 'its gateways',
+      };
+      const places = advertised.gateways?.map(printPlace) ?? addresses;
       return [
         advertised.problem === undefined
-          ? `; ${cluster} is reached by ${what} at ${clustersText(addresses)} (address mode ${advertised.mode})`
+          ? `; ${cluster} is reached by ${ways[advertised.mode]} at ${clustersText(places)}${egressText(actual, cluster)} ` +
+            `(address mode ${advertised.mode})`
           : `; ${advertised.problem}`,
       ];
     })
     .join('');
+
+/** The gateways of the importing cluster that lead to a cluster. */
+function egressText({ slices }: Actual, cluster: string): string {
+  const own = slices.filter(
+    ({ metadata: { labels, annotations } }) =>
+      labels?.[sourceClusterLabel] === cluster && annotations?.[remoteGatewaysAnnotation] !== undefined,
+  );
+  const places = own.flatMap(({ endpoints, ports }) =>
+    (endpoints ?? []).flatMap((each) =>
+      (ports ?? []).map(
+        ({ port = 0 }) =>
+          `${printPlace({ host: each.addresses?.[0] ?? '', port })}${isReady(each) ? '' : ' (not ready)'}`,
+      ),
+    ),
+  );
+  return places.length === 0 ? '' : `, from gateways at ${clustersText(places)}`;
+}
 
 function leaseStep(input: WhyInput): Finding {
   const { actual, leases, from } = input;

@@ -1,5 +1,6 @@
 // The addresses by which other clusters reach the exports of a cluster whose Pods they cannot route to.
 import { canonicalAddress, familyOf } from '../../api/addresses.ts';
+import type { Place } from '../../api/kinds/multicluster/gateway.ts';
 import type { AddressMode } from '../../api/kinds/multicluster/labels.ts';
 import { loadBalancerExposure } from '../../api/kinds/core/service/exposure.ts';
 import { isHeadless, protocolOf } from '../../api/kinds/core/service/facts.ts';
@@ -24,6 +25,8 @@ export interface Advertisement {
   /** Used in place of the addresses of load balancers or nodes. */
   readonly addresses?: readonly string[] | undefined;
   readonly nodes: readonly NodeAddresses[];
+  /** In mode gateway: where gateways of other clusters connect. */
+  readonly gateways?: readonly Place[] | undefined;
 }
 
 /** A slice should not have more endpoints; more nodes do not make a service better reachable. */
@@ -53,10 +56,17 @@ export function advertisedOf(record: ClusterExport, advertisement: Advertisement
       `Service ${textOf(record)} ${what}, by which other clusters reach Services of cluster ${record.cluster} ` +
         `(address mode ${mode}): ${fix}`,
     );
-  const kindOf = mode === 'loadbalancer' ? 'load balancer address' : 'node port';
+  const kindOf = { loadbalancer: 'load balancer address', nodeport: 'node port', gateway: 'port of a gateway' }[mode];
   if (isHeadless(service))
     return problem(`is headless and has no ${kindOf}`, 'give it a cluster IP, or use the address mode pods');
   const { type = 'ClusterIP' } = service.spec;
+  if (mode === 'gateway') {
+    const { gateways = [] } = advertisement;
+    if (gateways.length === 0)
+      return problem('has no gateway', `run \`fairlead gateway\` in cluster ${record.cluster}`);
+    const addresses = gateways.map(({ host }) => host);
+    return { mode, gateways, slices: slicesOf(record, service, { addresses, portOf: ({ port }) => port }) };
+  }
   if (mode === 'loadbalancer') {
     const { addresses, hostnames } = loadBalancerExposure(service);
     const used = advertisement.addresses ?? addresses;

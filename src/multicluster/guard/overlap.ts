@@ -22,7 +22,7 @@ export function overlapProblem(member: DeclaredRanges, others: readonly Declared
       if (overlapping === undefined) continue;
       return (
         `its endpointCIDRs ${printCidr(range)} overlap ${printCidr(overlapping)} of cluster ${other.id}, so clients cannot reach the Pods of both: ` +
-        'set addressMode to loadbalancer or nodeport in one of them, or use distinct ranges'
+        'set addressMode to gateway, loadbalancer or nodeport in one of them, or use distinct ranges'
       );
     }
   }

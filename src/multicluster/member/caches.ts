@@ -18,6 +18,7 @@ import { importedServiceKind } from '../../api/kinds/multicluster/supercluster/i
 import { serviceCidrKind } from '../../api/kinds/networking/servicecidr/kind.ts';
 import type { ServiceCidr } from '../../api/kinds/networking/servicecidr/schema.ts';
 import type { Kind } from '../../api/kind.ts';
+import { remoteGatewaysAnnotation } from '../../api/kinds/multicluster/gateway.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -29,9 +30,11 @@ import type { OptionalInformer } from '../../client/optional-informer.ts';
 import type { Usage } from '../../client/limits.ts';
 import { ObjectBudget } from '../../client/limits.ts';
 import type { Key } from '../../client/key.ts';
+import { nameFor } from '../../client/key.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { isOurSlice } from '../project/labels.ts';
 import type { ImportFields, McsApi } from '../record.ts';
+import type { RemotePort } from '../vip/gateway-ports.ts';
 import { importFieldsOf } from './import-fields.ts';
 import type { SharedEndpoints } from './shared-endpoints.ts';
 
@@ -311,6 +314,19 @@ export function sourceOf(slice: EndpointSlice): readonly Key[] {
 /** The source cluster of a slice that this controller has written. */
 const sourceClusterOf = (slice: EndpointSlice): readonly string[] =>
   isOurSlice(slice) ? [slice.metadata.labels?.[sourceClusterLabel] ?? ''] : [];
+
+/** The ports of the gateways of this cluster in the slices that this controller has written. */
+export function* gatewayPortsIn(slices: readonly EndpointSlice[]): Generator<readonly [RemotePort, number]> {
+  for (const slice of slices) {
+    const [cluster] = sourceClusterOf(slice);
+    const [key] = importKeysOf(slice);
+    if (cluster === undefined || key === undefined) continue;
+    if (slice.metadata.annotations?.[remoteGatewaysAnnotation] === undefined) continue;
+    const { namespace = '', name } = nameFor(key);
+    for (const { name: port = '', protocol = 'TCP', port: number = 0 } of slice.ports ?? [])
+      yield [{ cluster, namespace, name, port, protocol }, number];
+  }
+}
 
 /** The source clusters in an import. */
 const clustersOf = (listed: { readonly clusters?: readonly { readonly cluster: string }[] } = {}): readonly string[] =>

@@ -22,7 +22,7 @@ const silent = new Client({
 
 const log = { debug() {}, warn() {} };
 
-const listener = { source() {}, target() {}, namespace() {}, state() {} };
+const listener = { source() {}, target() {}, gateways() {}, namespace() {}, state() {} };
 
 describe('a server that never answers', () => {
   for (const [what, ask] of Object.entries({

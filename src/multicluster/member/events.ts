@@ -7,10 +7,11 @@ import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/s
 import type { SuperclusterExport } from '../../api/kinds/multicluster/supercluster/export.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
 import { derivedFromAnnotation } from '../../api/kinds/multicluster/labels.ts';
+import { gatewayReplicas, gatewayService } from '../../api/kinds/multicluster/gateway.ts';
 import { addressesOfNode } from '../guard/advertise.ts';
 import { onAnyChange, onKeyChange } from '../../client/handlers.ts';
 import type { Key } from '../../client/key.ts';
-import { keyOf } from '../../client/key.ts';
+import { keyFor, keyOf } from '../../client/key.ts';
 import type { MemberCaches } from './caches.ts';
 import { sourceOf } from './caches.ts';
 import type { MutationCache } from './mutation-cache.ts';
@@ -21,6 +22,8 @@ export interface MemberListener {
   source(key: Key): void;
   /** What the member holds of this service has changed, which affects this member. */
   target(key: Key): void;
+  /** The replicas of the member's gateway have changed, which affects what it imports, and others what it exports. */
+  gateways(): void;
   /** A namespace was created or deleted, which affects all its services in this member. */
   namespace(name: string): void;
   /** The state of the probe, the caches or the address ranges may have changed. */
@@ -36,6 +39,13 @@ export interface MutationCaches {
   readonly services: MutationCache<Service>;
   readonly slices: MutationCache<EndpointSlice>;
 }
+
+const gatewayKey = keyFor(gatewayService);
+
+const replicasIn = (slice: EndpointSlice, old: EndpointSlice): [unknown, unknown] => [
+  gatewayReplicas([slice]),
+  gatewayReplicas([old]),
+];
 
 /** Maps the events of a member to services. Events of Services that are not exported and of own writes are ignored. */
 export function subscribeTo(
@@ -53,6 +63,7 @@ export function subscribeTo(
   const service = (object: Service): void => {
     const key = keyOf(object);
     if (isExported(key)) listener.source(key);
+    if (key === gatewayKey) listener.gateways();
     const derivedFrom = object.metadata.annotations?.[derivedFromAnnotation];
     if (derivedFrom !== undefined) listener.target(derivedFrom);
   };
@@ -66,6 +77,8 @@ export function subscribeTo(
   });
   const slices = (slice: EndpointSlice, old = slice): void => {
     const both = [slice, old];
+    if (sourceOf(slice).includes(gatewayKey) && (slice === old || !isDeepStrictEqual(...replicasIn(slice, old))))
+      listener.gateways();
     for (const key of new Set(both.flatMap(sourceOf))) if (isExported(key)) listener.source(key);
     for (const key of new Set(both.flatMap(importKeysOf))) listener.target(key);
   };

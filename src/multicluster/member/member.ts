@@ -1,4 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { compareText } from '../../api/order.ts';
+import { loadBalancerExposure } from '../../api/kinds/core/service/exposure.ts';
+import type { GatewayReplica, Place } from '../../api/kinds/multicluster/gateway.ts';
+import { gatewayProblemsIn, gatewayReplicas, gatewayService, peerPort } from '../../api/kinds/multicluster/gateway.ts';
 import { importKeysOf } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { Kind } from '../../api/kind.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -31,7 +35,9 @@ import { derivedName } from '../project/labels.ts';
 import type { Actual, Write } from '../project/desired.ts';
 import type { ClusterExport, MemberFacts } from '../record.ts';
 import { lossPolicyOf } from '../record.ts';
-import { MemberCaches, servedAs } from './caches.ts';
+import type { LocalGateway } from '../vip/gateway-ports.ts';
+import { GatewayPorts } from '../vip/gateway-ports.ts';
+import { gatewayPortsIn, MemberCaches, servedAs } from './caches.ts';
 import { withDeadline } from './deadline.ts';
 import { subscribeTo } from './events.ts';
 import type { MemberListener, MutationCaches } from './events.ts';
@@ -76,6 +82,8 @@ export class Member implements AsyncDisposable {
   readonly accepted = new AcceptedSlices();
   /** Caches the slices that are mirrored into it. */
   readonly mirrors = new MirrorCache();
+  /** The ports of its gateways. */
+  readonly ports: GatewayPorts;
   readonly exportEvents: ExportEventRecorder;
   readonly #clock: Clock;
   readonly #mutations: MutationCaches;
@@ -115,6 +123,7 @@ export class Member implements AsyncDisposable {
       log,
       onChange: () => listener.state(),
     });
+    this.ports = new GatewayPorts(() => gatewayPortsIn(this.caches.slices.list()));
     const events = new EventRecorder({
       client,
       clock,
@@ -264,7 +273,37 @@ export class Member implements AsyncDisposable {
     const { addressMode: mode = 'pods', addresses } = this.options;
     if (mode === 'pods') return record;
     const nodes = this.caches.nodes.list().map(addressesOfNode);
-    return { ...record, advertised: advertisedOf(record, { mode, addresses, nodes }) };
+    return {
+      ...record,
+      advertised: advertisedOf(record, { mode, addresses, nodes, gateways: this.#gatewayPlaces(addresses) }),
+    };
+  }
+
+  /** The gateway by which it reaches clusters in address mode gateway; undefined: it has none. */
+  get gateway(): LocalGateway | undefined {
+    const replicas = this.#gatewayReplicas;
+    return replicas.length === 0 ? undefined : { replicas, portOf: (remote) => this.ports.portOf(remote) };
+  }
+
+  get #gatewayReplicas(): readonly GatewayReplica[] {
+    const slices = this.caches.slices.by('service', keyFor(gatewayService));
+    return gatewayReplicas(slices).toSorted((left, right) => compareText(left.place.host, right.place.host));
+  }
+
+  /** Where gateways of other clusters connect: given addresses, those of the load balancer of its gateway, or those of the replicas. */
+  #gatewayPlaces(addresses: readonly string[] | undefined): readonly Place[] {
+    const service = this.caches.services.get(keyFor(gatewayService));
+    const replicas = this.#gatewayReplicas.map(({ place }) => place);
+    const port =
+      service?.spec.ports?.find(({ name }) => name === peerPort.name)?.port ?? replicas[0]?.port ?? peerPort.number;
+    const exposed = addresses ?? (service === undefined ? [] : loadBalancerExposure(service).addresses);
+    return exposed.length > 0 ? exposed.map((host) => ({ host, port })) : replicas;
+  }
+
+  /** Cluster → why gateways of this one cannot use those of the other. */
+  get gatewayProblems(): ReadonlyMap<string, string> {
+    const slices = this.caches.slices.by('service', keyFor(gatewayService));
+    return new Map(slices.flatMap((slice) => [...gatewayProblemsIn(slice)]));
   }
 
   /** What this cluster holds of a service, own writes included. */

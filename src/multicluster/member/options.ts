@@ -20,7 +20,7 @@ export interface MemberOptions extends LiveOptions {
   readonly vips?: Vips | undefined;
   /** The addresses by which other clusters reach its exports; default pods. */
   readonly addressMode?: AddressMode | undefined;
-  /** Addresses in place of those of load balancers or nodes. */
+  /** Addresses in place of those of load balancers, nodes or gateways. */
   readonly addresses?: readonly string[] | undefined;
   readonly region?: string | undefined;
   /** What happens to its endpoints in other members when it is lost; an export can override it. Default Remove. */

@@ -41,6 +41,7 @@ async function start(stack: AsyncDisposableStack, given: Partial<ReportedSet>) {
     rejection: () => undefined,
     waiting: () => 0,
     overlap: () => undefined,
+    gatewayProblem: () => undefined,
     drain: () => ({ kept: [], pending: [] }),
     withdraw: async () => false,
     ...given,

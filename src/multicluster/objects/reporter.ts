@@ -17,6 +17,7 @@ import type { KnownMember } from './member-objects.ts';
 import type { ObservedCluster } from './status.ts';
 import { drainEvent, statusOf } from './status.ts';
 import type { TokenClaims } from './token.ts';
+import type { GatewayProblem } from '../member/keys.ts';
 import { lifetimeSeconds, renewAtMs } from './token.ts';
 
 /** The set as far as the objects of its members depend on it. */
@@ -29,6 +30,8 @@ export interface ReportedSet {
   waiting(id: string): number;
   /** Why the Pods of a member cannot be routed; undefined: they can. */
   overlap(id: string): string | undefined;
+  /** Why other clusters cannot use the gateway of a member; undefined: they can, or reach it in another way. */
+  gatewayProblem(id: string): GatewayProblem | undefined;
   /** How far the traffic of a draining member has moved to others. */
   drain(id: string): DrainProgress;
   /** Resolves to whether a member that leaves has nothing of the set any more. */
@@ -210,6 +213,7 @@ export class Reporter {
       exports: [...new Set(exported.map(({ metadata: { namespace = '', name = '' } }) => `${namespace}/${name}`))],
       isLeaving: member.options.isLeaving === true,
       overlap: set.overlap(member.id),
+      gateway: member.options.addressMode === 'gateway' ? { problem: set.gatewayProblem(member.id) } : undefined,
       drain: member.options.isDraining === true ? set.drain(member.id) : undefined,
     };
   }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterMemberStatus } from '../../api/kinds/multicluster/clustermember/schema.ts';
 import { timestamp } from '../../api/timestamp.ts';
+import type { GatewayProblem } from '../member/keys.ts';
 import type { PlannedEvent } from '../../client/event-correlator.ts';
 import type { ProbeState } from '../member/health-probe.ts';
 import type { PlannedCondition } from '../project/conditions.ts';
@@ -38,6 +39,8 @@ export interface ObservedCluster {
   readonly isLeaving: boolean;
   /** Why its Pods cannot be routed; undefined: they can. */
   readonly overlap?: string | undefined;
+  /** Whether other clusters can use its gateway; undefined: they reach it in another way. */
+  readonly gateway?: { readonly problem: GatewayProblem | undefined } | undefined;
   /** How far its traffic has moved to others; undefined: it does not drain. */
   readonly drain?: DrainProgress | undefined;
 }
@@ -57,6 +60,9 @@ export function statusOf(observed: Observed, before: ClusterMemberStatus = {}): 
     inSyncOf(observed),
     ...(cluster !== undefined && (cluster.overlap !== undefined || has('AddressesRoutable'))
       ? [routableOf(cluster)]
+      : []),
+    ...(cluster !== undefined && (cluster.gateway !== undefined || has('GatewayReachable'))
+      ? [gatewayOf(cluster.gateway ?? { problem: undefined })]
       : []),
     ...(cluster?.drain !== undefined || (cluster !== undefined && has('Drained')) ? [drainedOf(cluster)] : []),
   ];
@@ -124,6 +130,13 @@ function routableOf({ overlap }: ObservedCluster): PlannedCondition {
   return overlap === undefined
     ? condition(type, 'True', 'NoOverlap', 'no other cluster has endpoints at the same addresses')
     : condition(type, 'False', 'OverlappingRanges', overlap);
+}
+
+function gatewayOf({ problem }: NonNullable<ObservedCluster['gateway']>): PlannedCondition {
+  const type = 'GatewayReachable';
+  return problem === undefined
+    ? condition(type, 'True', 'Reachable', 'the gateways of other clusters report no problem with its gateway')
+    : condition(type, 'False', problem.reason, problem.message);
 }
 
 function drainedOf({ drain }: ObservedCluster): PlannedCondition {

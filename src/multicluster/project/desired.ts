@@ -4,11 +4,13 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { ServiceImport } from '../../api/kinds/multicluster/serviceimport/schema.ts';
 import type { ImportedService } from '../../api/kinds/multicluster/supercluster/import.ts';
+import type { AudienceMember } from '../../api/kinds/multicluster/audience.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { MemberFacts, ServiceKey } from '../record.ts';
 import type { MirrorCache } from './mirror.ts';
 import type { PlannedCondition } from './conditions.ts';
 import type { VipState } from '../vip/allocator.ts';
+import type { LocalGateway } from '../vip/gateway-ports.ts';
 
 /** The objects of one service in a member, including objects of other owners with the same name: see `ForeignObject`. */
 export interface Actual {
@@ -39,6 +41,10 @@ export interface Target {
   readonly drainingClusters?: ReadonlySet<string>;
   /** The cache of this member's mirrored slices. */
   readonly mirrors?: MirrorCache;
+  /** The gateway of this member; undefined: it has none. */
+  readonly gateway?: LocalGateway | undefined;
+  /** All members of the set, for audiences. */
+  readonly members?: readonly AudienceMember[];
 }
 
 /** The desired objects of one service in a member; undefined: none of that kind. */
@@ -75,6 +81,8 @@ export interface Refusal {
     | 'NoAddress'
     | 'FamilyNotSupported'
     | 'KindNotServed'
+    /** The cluster has no gateway, by which it reaches the exporting one. */
+    | 'NoGateway'
     /** The cluster does not take part in the set. */
     | 'Rejected'
     /** An object of another owner has the name: see `ForeignObject`. */

@@ -128,9 +128,10 @@ function exported(
     return { type, status: 'False', reason: 'Quarantined', message };
   }
   const lagging = laggingText(deliveries);
-  const isUnknown = deliveries.some(({ refusal }) => refusal?.reason === 'UnknownMember');
-  if (lagging !== '')
-    return { type, status: 'False', reason: isUnknown ? 'UnknownMember' : 'Pending', message: lagging };
+  const named = (['UnknownMember', 'NoGateway'] as const).find((reason) =>
+    deliveries.some(({ refusal }) => refusal?.reason === reason),
+  );
+  if (lagging !== '') return { type, status: 'False', reason: named ?? 'Pending', message: lagging };
   if (deliveries.length === 0)
     return { type, status: 'Unknown', reason: 'Pending', message: 'no cluster has answered yet' };
   return {

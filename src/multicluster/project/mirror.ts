@@ -5,8 +5,11 @@ import type { OwnerReference } from '../../api/metadata.ts';
 import { withoutSrvName } from '../../api/kinds/core/service/facts.ts';
 import type { LossPolicy } from '../../api/kinds/multicluster/labels.ts';
 import { lossAnnotation } from '../../api/kinds/multicluster/labels.ts';
+import { remoteGatewaysAnnotation } from '../../api/kinds/multicluster/gateway.ts';
 import type { ServiceKey } from '../record.ts';
 import { isDeleting } from '../record.ts';
+import type { GatewayRule } from './gateway.ts';
+import { throughGateway } from './gateway.ts';
 import { sliceName, sourceSliceAnnotation } from './labels.ts';
 
 /** How the slices of one source cluster are mirrored into one member. Plain data: equal rules produce equal slices. */
@@ -26,13 +29,18 @@ export interface MirrorRule extends ServiceKey {
   readonly publishesAll: boolean;
   /** Hints for an endpoint's own zone are kept. */
   readonly keepsZones: boolean;
+  /** Set if the importing cluster reaches the source by gateways. */
+  readonly gateway?: GatewayRule | undefined;
+  /** Further annotations. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The mirror of a slice; undefined: none. */
-export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice | undefined {
+export function mirrorOf(source: EndpointSlice, rule: MirrorRule): EndpointSlice | undefined {
+  const slice = rule.gateway === undefined ? source : throughGateway(source, rule.gateway);
   const ports = routedPorts(slice.ports ?? [], rule);
   // A slice without ports means all ports, so a slice whose ports are all in conflict has no mirror.
-  if (isDeleting(slice) || (ports.length === 0 && (slice.ports ?? []).length > 0)) return undefined;
+  if (isDeleting(slice) || (ports.length === 0 && (source.ports ?? []).length > 0)) return undefined;
   const { name: sourceName = '' } = slice.metadata;
   const { cluster, namespace, name, region } = rule;
   return {
@@ -46,6 +54,8 @@ export function mirrorOf(slice: EndpointSlice, rule: MirrorRule): EndpointSlice 
         [sourceSliceAnnotation]: sourceName,
         ...(region === undefined ? {} : { [regionAnnotation]: region }),
         ...(rule.onLoss === 'Keep' ? { [lossAnnotation]: rule.onLoss } : {}),
+        ...(rule.gateway === undefined ? {} : { [remoteGatewaysAnnotation]: rule.gateway.remote }),
+        ...rule.annotations,
       },
       ownerReferences: rule.owners,
     },

@@ -9,6 +9,7 @@ import { isDeleting } from '../record.ts';
 import type { VipState } from '../vip/allocator.ts';
 import { namespaceAbsent } from './delivery.ts';
 import type { Actual, Desired, Refusal, Target } from './desired.ts';
+import { gatewayRefusals } from './gateway.ts';
 import { derivedServiceFor, importedServiceFor, importStatusFor, serviceImportFor } from './imports.ts';
 import { derivedName, isOurs } from './labels.ts';
 import { MirrorCache } from './mirror.ts';
@@ -57,6 +58,8 @@ export function project(merged: Merged, target: Target): Desired {
     // A draining cluster continues to use its own endpoints.
     draining: drainingClusters.has(member.id) ? drainingClusters.difference(new Set([member.id])) : drainingClusters,
     mirrors,
+    gateway: target.gateway,
+    members: target.members ?? [],
   };
   return {
     namespace: merged.namespace,
@@ -67,7 +70,7 @@ export function project(merged: Merged, target: Target): Desired {
     derivedService,
     slices: isWaiting ? 'later' : mirroredSlices(known, options),
     untouchedClusters,
-    refusals: refusalsOfVip(vip, member.id),
+    refusals: [...refusalsOfVip(vip, member.id), ...gatewayRefusals(known, member.id, target.gateway)],
   };
 }
 

@@ -1,6 +1,7 @@
 // Mirrors the slices of source clusters one to one, so that the change of a slice is one write in each importing cluster.
 import { managedByLabel, serviceNameLabel } from '../../api/kinds/discovery/endpointslice/labels.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { AudienceMember } from '../../api/kinds/multicluster/audience.ts';
 import type { OwnerReference } from '../../api/metadata.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { byName } from '../../api/order.ts';
@@ -8,6 +9,8 @@ import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport, McsApi } from '../record.ts';
 import { mcsApis, slicesFor } from '../record.ts';
 import { replacedClusters } from './drain.ts';
+import type { LocalGateway } from '../vip/gateway-ports.ts';
+import { exportAnnotations, gatewayRule, isByGateway } from './gateway.ts';
 import { importNameLabels, managedBy } from './labels.ts';
 import type { MirrorCache, MirrorRule } from './mirror.ts';
 import { mirrorOf } from './mirror.ts';
@@ -30,6 +33,10 @@ export interface SliceOptions {
   /** Clusters that drain. */
   readonly draining: ReadonlySet<string>;
   readonly mirrors: MirrorCache;
+  /** The gateway of the importing cluster; undefined: it has none. */
+  readonly gateway?: LocalGateway | undefined;
+  /** The members of the set, for audiences. */
+  readonly members: readonly AudienceMember[];
 }
 
 /** The desired slices of a member, by name: those of all clusters that are in a view. */
@@ -39,8 +46,12 @@ export function mirroredSlices(merged: Merged, options: SliceOptions): readonly 
     .filter(({ cluster, verdict }) => verdict.state === 'valid' && !except.has(cluster))
     .flatMap(({ cluster, record }) => {
       const shown = apisThatShow(merged, cluster, owners);
+      if (shown.length === 0) return [];
+      const rule = ruleFor({ merged, record, shown }, options);
       const slices = slicesFor(importer, record);
-      return shown.length === 0 ? [] : [{ cluster, slices, rule: ruleFor({ merged, record, shown }, options) }];
+      if (!isByGateway(importer, record)) return [{ cluster, slices, rule }];
+      // All of them lead to the same gateways of the importing cluster.
+      return rule.gateway === undefined ? [] : [{ cluster, slices: slices.slice(0, 1), rule }];
     });
   const replaced =
     draining.size === 0 ? draining : replacedClusters(merged, contributions, { draining, unavailable: silent });
@@ -69,7 +80,7 @@ interface Source {
 }
 
 function ruleFor({ merged, record, shown }: Source, options: SliceOptions): MirrorRule {
-  const { owners, derivedName, keepsSrvNames, silent } = options;
+  const { owners, derivedName, keepsSrvNames, silent, importer, gateway, members } = options;
   const { cluster, namespace, name, region, service, onLoss = 'Remove' } = record;
   return {
     cluster,
@@ -91,6 +102,8 @@ function ruleFor({ merged, record, shown }: Source, options: SliceOptions): Mirr
     keepsSrvNames,
     publishesAll: service?.spec.publishNotReadyAddresses === true,
     keepsZones: service?.spec.trafficDistribution !== undefined,
+    ...(isByGateway(importer, record) && gateway !== undefined ? { gateway: gatewayRule(record, gateway) } : {}),
+    ...(cluster === importer ? { annotations: exportAnnotations(record, members) } : {}),
   };
 }
 

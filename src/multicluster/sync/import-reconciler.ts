@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { endpointSliceKind } from '../../api/kinds/discovery/endpointslice/kind.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
+import type { AudienceMember } from '../../api/kinds/multicluster/audience.ts';
 import { sourceClusterLabel } from '../../api/kinds/multicluster/labels.ts';
 import { timestamp } from '../../api/timestamp.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -72,6 +73,7 @@ export class ImportReconciler {
   /** Resets measured times and limits of deletions. */
   beginTerm(): void {
     this.#members = new WeakMap();
+    for (const { ports } of this.#options.membership.members) ports.reset();
   }
 
   /** Starts to measure how long a change of a source takes to this member. */
@@ -209,6 +211,7 @@ export interface Projection {
   /** Members that do not answer and may be lost. */
   readonly silent?: ReadonlySet<string>;
   readonly draining?: ReadonlySet<string>;
+  readonly members?: readonly AudienceMember[];
   readonly mirrors?: MirrorCache;
 }
 
@@ -264,7 +267,7 @@ function check(input: Projection): Written {
 }
 
 /** The desired and the actual objects of a service in a member. */
-export function desiredIn({ key, merged, member, unknown, lost, silent, draining, mirrors }: Projection): {
+export function desiredIn({ key, merged, member, unknown, lost, silent, draining, members, mirrors }: Projection): {
   readonly desired: Desired;
   readonly actual: Actual;
 } {
@@ -284,7 +287,9 @@ export function desiredIn({ key, merged, member, unknown, lost, silent, draining
     lostClusters: lost,
     ...(silent && { silentClusters: silent }),
     ...(draining && { drainingClusters: draining }),
+    ...(members && { members }),
     ...(mirrors && { mirrors }),
+    gateway: member.gateway,
   };
   const desired = project(merged, target);
   return { desired, actual: withRelabelled(actual, desired, member) };

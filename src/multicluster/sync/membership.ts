@@ -4,6 +4,7 @@ import {
   clusterPropertyKind,
   clusterSetProperty,
 } from '../../api/kinds/about/clusterproperty/kind.ts';
+import type { AudienceMember } from '../../api/kinds/multicluster/audience.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import { identityProblems } from '../guard/identity.ts';
 import { clusterUidAnnotation, sourceOfLease } from '../lease/lease.ts';
@@ -61,6 +62,8 @@ export interface MembersByState {
   readonly lost: ReadonlySet<string>;
   readonly silent: ReadonlySet<string>;
   readonly draining: ReadonlySet<string>;
+  /** Those that audiences can include. */
+  readonly members: readonly AudienceMember[];
 }
 
 /** The members of a set, and which of them take part. */
@@ -136,6 +139,9 @@ export class Membership {
       unknown: this.#idsOf(({ caches }) => !caches.isSynced),
       lost: this.#idsOf(({ probe }) => probe.state === 'lost'),
       silent: this.#idsOf(({ probe }) => probe.state === 'silent'),
+      members: this.participating()
+        .filter(({ options }) => options.isLeaving !== true)
+        .map(({ id, options: { labels } }) => ({ id, labels })),
       draining: new Set(this.members.filter(({ options }) => options.isDraining === true).map(({ id }) => id)),
     };
     return this.#byState;

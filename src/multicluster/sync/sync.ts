@@ -9,7 +9,8 @@ import type { ConflictPolicy } from '../merge/merged.ts';
 import type { MemberCaches } from '../member/caches.ts';
 import { memberErrorLevel } from '../member/error-level.ts';
 import type { MemberListener } from '../member/events.ts';
-import { keysIn, overlapIn } from '../member/keys.ts';
+import type { GatewayProblem } from '../member/keys.ts';
+import { gatewayProblemOf, keysIn, overlapIn } from '../member/keys.ts';
 import type { Member } from '../member/member.ts';
 import { exportFinalizer, isOurs, isOurSlice } from '../project/labels.ts';
 import type { DeletionLimits } from '../../client/deletion-limiter.ts';
@@ -166,6 +167,11 @@ export class Sync {
     return overlapIn(this.participating, id);
   }
 
+  /** Why other clusters cannot use the gateway of a member; undefined: they can, or reach it in another way. */
+  gatewayProblem(id: string): GatewayProblem | undefined {
+    return gatewayProblemOf(this.participating, id);
+  }
+
   /** How far the traffic of a draining member has moved to others. */
   drain(id: string): DrainProgress {
     const states = this.#membership.byState();
@@ -196,6 +202,7 @@ export class Sync {
     this.#membership.add(member);
     if (this.#term !== undefined) this.#queues.open(member, this.#term);
     this.#stateChanged(member.id);
+    this.#importersChanged();
     await closed;
   }
 
@@ -203,6 +210,7 @@ export class Sync {
   reconfigured(member: Member): void {
     this.#membership.invalidate();
     this.#queues.enqueueRelatedTo(member);
+    this.#importersChanged();
   }
 
   /** Removes a member: what came from it is removed from the others. */
@@ -217,6 +225,7 @@ export class Sync {
     await closed;
     this.#states.deleteMember(id); // reconciles that were running have set their states until now
     this.#queues.enqueueRelatedTo(member);
+    this.#importersChanged();
   }
 
   /** The listener for the member with this id. */
@@ -224,6 +233,7 @@ export class Sync {
     return {
       source: (key) => this.#sourceChanged(key),
       target: (key) => this.#queues.enqueueImport(id, key),
+      gateways: () => this.#gatewaysChanged(id),
       namespace: (name) => this.#namespaceChanged(id, name),
       state: () => this.#stateChanged(id),
     };
@@ -270,6 +280,19 @@ export class Sync {
       this.#queues.enqueueImport(member.id, key);
     }
     this.#queues.enqueueExports(key);
+  }
+
+  /** Enqueues what is reached by the gateway of a member, or leaves it by that. */
+  #gatewaysChanged(id: string): void {
+    const member = this.#membership.get(id)?.member;
+    if (member === undefined) return;
+    if (member.options.addressMode === 'gateway') for (const key of keysIn(member)) this.#sourceChanged(key);
+    for (const key of this.services.known()) this.#queues.enqueueImport(id, key);
+  }
+
+  /** Enqueues the exports of members with gateways, which are told who may import them. */
+  #importersChanged(): void {
+    for (const member of this.members) if (member.options.addressMode === 'gateway') this.#queues.enqueueAllIn(member);
   }
 
   #namespaceChanged(id: string, name: string): void {

@@ -20,11 +20,12 @@ export const lossPolicies: readonly LossPolicy[] = ['Remove', 'Demote', 'Keep'];
 
 /**
  * The addresses by which other clusters reach the exports of a cluster. `pods`: those of its endpoints. `loadbalancer`, `nodeport`: those
- * of the load balancer of the Service, or of the nodes, with the ports there.
+ * of the load balancer of the Service, or of the nodes, with the ports there. `gateway`: those of their own gateways, which connect with
+ * the gateways of the cluster.
  */
-export type AddressMode = 'pods' | 'loadbalancer' | 'nodeport';
+export type AddressMode = 'pods' | 'loadbalancer' | 'nodeport' | 'gateway';
 
-export const addressModes: readonly AddressMode[] = ['pods', 'loadbalancer', 'nodeport'];
+export const addressModes: readonly AddressMode[] = ['pods', 'loadbalancer', 'nodeport', 'gateway'];
 
 /** On an export and its slices: the policy of the service. */
 export const lossAnnotation = 'fairlead.dev/on-source-loss';

@@ -78,7 +78,13 @@ export function clusterMemberErrors(spec: ClusterMemberSpec): readonly FieldErro
         : [],
     ),
     ...(addresses.length > 0 && (addressMode ?? 'pods') === 'pods'
-      ? [invalidValue('spec.addresses', addresses, 'may only be set with addressMode loadbalancer or nodeport')]
+      ? [
+          invalidValue(
+            'spec.addresses',
+            addresses,
+            'may only be set with addressMode loadbalancer, nodeport or gateway',
+          ),
+        ]
       : []),
   ];
 }

@@ -58,13 +58,13 @@ const spec = struct(`${group}.ClusterMemberSpec`, 'How to reach the cluster, and
   srvNames: pointer(13, boolean, 'Whether its server stores srvServiceName in EndpointSlices; default false.'),
   addressMode: pointer(
     16,
-    oneOf('pods', 'loadbalancer', 'nodeport'),
-    'The addresses by which other clusters reach its exports: pods, or those of the load balancers or nodes with the ports there; default pods.',
+    oneOf('pods', 'loadbalancer', 'nodeport', 'gateway'),
+    'The addresses by which other clusters reach its exports: pods, those of the load balancers or nodes with the ports there, or gateway: through the gateways of both clusters; default pods.',
   ),
   addresses: pointer(
     17,
     setOf(string),
-    'Addresses in place of those of load balancers or nodes, such as behind NAT; needs addressMode loadbalancer or nodeport.',
+    'Addresses in place of those of load balancers, nodes or gateways, such as behind NAT; needs addressMode loadbalancer, nodeport or gateway.',
   ),
   draining: pointer(
     15,
@@ -79,7 +79,7 @@ const status = struct(`${group}.ClusterMemberStatus`, 'The state of the cluster 
   conditions: pointer(
     2,
     listMap(condition, ['type'], { mergeKey: 'type' }),
-    'Accepted, CredentialsReady, Reachable and InSync; Drained and AddressesRoutable where they apply.',
+    'Accepted, CredentialsReady, Reachable and InSync; Drained, AddressesRoutable and GatewayReachable where they apply.',
   ),
   clusterUID: pointer(3, string, 'UID of its namespace kube-system, which identifies the cluster.'),
   version: pointer(4, string, 'Version of its API server.'),
