@@ -33,7 +33,7 @@ describe('the file of members', () => {
     ],
     [
       'members: [{ id: a, addressMode: tunnel }]',
-      'm.yaml: members[0]: key "addressMode": expected pods, loadbalancer, nodeport, found "tunnel"',
+      'm.yaml: members[0]: key "addressMode": expected pods, loadbalancer, nodeport, gateway, found "tunnel"',
     ],
     [
       'members: [{ id: a, addressMode: nodeport, addresses: [here] }]',
@@ -41,7 +41,7 @@ describe('the file of members', () => {
     ],
     [
       'members: [{ id: a, addresses: [192.0.2.1] }]',
-      'm.yaml: members[0]: key "addresses": needs addressMode loadbalancer or nodeport',
+      'm.yaml: members[0]: key "addresses": needs addressMode loadbalancer, nodeport or gateway',
     ],
     [
       'members: [{ id: a, labels: { tier: 1 } }]',

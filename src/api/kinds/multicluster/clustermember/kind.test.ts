@@ -33,14 +33,16 @@ const specs: readonly { name: string; given: object; want: readonly string[] }[]
     name: 'address modes and addresses are checked',
     given: { secretRef: { name: 'east' }, addressMode: 'tunnel', addresses: ['192.0.2.1', '192.0.2.300'] },
     want: [
-      'spec.addressMode: Unsupported value: "tunnel": supported values: "pods", "loadbalancer", "nodeport"',
+      'spec.addressMode: Unsupported value: "tunnel": supported values: "pods", "loadbalancer", "nodeport", "gateway"',
       'spec.addresses[1]: Invalid value: "192.0.2.300": must be an IP address, such as 192.0.2.10',
     ],
   },
   {
     name: 'addresses need another mode than pods',
     given: { secretRef: { name: 'east' }, addresses: ['192.0.2.1'] },
-    want: ['spec.addresses: Invalid value: ["192.0.2.1"]: may only be set with addressMode loadbalancer or nodeport'],
+    want: [
+      'spec.addresses: Invalid value: ["192.0.2.1"]: may only be set with addressMode loadbalancer, nodeport or gateway',
+    ],
   },
 ];
 
