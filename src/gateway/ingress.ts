@@ -139,9 +139,12 @@ export class Ingress implements AsyncDisposable {
   #connected(socket: Socket): void {
     const { own, relays, log } = this.#options;
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
     const late = setTimeout(() => socket.destroy(), handshakeMs);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => {
+      clearTimeout(late);
+      this.#sockets.delete(socket);
+    });
     let head: Buffer = Buffer.alloc(0);
     const read = (): void => {
       const bytes = socket.read() as Buffer | null;
@@ -162,7 +165,6 @@ export class Ingress implements AsyncDisposable {
       else relays.pass(cluster, socket);
     };
     socket.on('readable', read);
-    socket.once('close', () => clearTimeout(late));
   }
 
   #authenticated(socket: TLSSocket): void {
