@@ -8,21 +8,28 @@ export function frameOf(datagram: Uint8Array): Buffer {
   return frame;
 }
 
-/** Splits a byte stream into datagrams. It keeps at most one incomplete one. */
+/** Splits a byte stream into datagrams. It keeps at most one incomplete one, and copies each byte at most twice. */
 export class DatagramReader {
-  #rest: Buffer = Buffer.alloc(0);
+  #pieces: Buffer[] = [];
+  #length = 0;
+  /** Bytes with which the next step is possible. */
+  #wanted = 2;
 
   /** The datagrams that are complete with these bytes. */
   read(bytes: Buffer): readonly Buffer[] {
-    let rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#pieces.push(bytes);
+    this.#length += bytes.length;
+    if (this.#length < this.#wanted) return [];
+    let rest = Buffer.concat(this.#pieces);
     const datagrams: Buffer[] = [];
-    while (rest.length >= 2) {
-      const end = 2 + rest.readUInt16BE(0);
-      if (rest.length < end) break;
-      datagrams.push(rest.subarray(2, end));
-      rest = rest.subarray(end);
+    for (;;) {
+      this.#wanted = rest.length < 2 ? 2 : 2 + rest.readUInt16BE(0);
+      if (rest.length < this.#wanted) break;
+      datagrams.push(rest.subarray(2, this.#wanted));
+      rest = rest.subarray(this.#wanted);
     }
-    this.#rest = Buffer.from(rest);
+    this.#pieces = [Buffer.from(rest)];
+    this.#length = rest.length;
     return datagrams;
   }
 }

@@ -93,7 +93,7 @@ export class EgressListeners implements AsyncDisposable {
       problem: undefined,
       close() {
         server.close();
-        for (const socket of sockets) socket.resetAndDestroy();
+        for (const socket of sockets) socket.destroy();
       },
     };
     server.on('error', (error) => (listener.problem = messageOf(error)));

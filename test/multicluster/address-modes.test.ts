@@ -218,6 +218,28 @@ describe('through gateways', () => {
     );
   });
 
+  test('a gateway that others cannot use is reported for its member', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, entries } = await setup(stack);
+    const lineOf = async (): Promise<string> => {
+      await using snapshot = await takeSnapshot(entries, { conflictPolicy: 'Withdraw' });
+      return list(snapshot).lines.find((line) => line.startsWith('east')) ?? '';
+    };
+    assert.match(await lineOf(), /it has no gateway, .*: run `fairlead gateway` in it/);
+    await register(east, '192.0.2.5', false);
+    assert.match(await lineOf(), /no replica of its gateway is ready/);
+    await register(east, '192.0.2.5', true);
+    assert.doesNotMatch(await lineOf(), /gateway/);
+    const problems = new Map([
+      ['east', 'gateway 192.0.2.5:9443: its certificate is of cluster north, expected cluster east'],
+    ]);
+    await west.client.apply(
+      endpointSliceKind,
+      registrationOf({ place: { host: '10.1.0.8', port: 9443 }, isReady: true, problems }),
+    );
+    assert.match(await lineOf(), /from west: gateway 192\.0\.2\.5:9443: its certificate is of cluster north/);
+  });
+
   test('only clusters in the audience may connect', async () => {
     await using stack = new AsyncDisposableStack();
     const { east, west } = await setup(stack);

@@ -27,7 +27,7 @@ import type { GatewayOptions } from '../gateway.ts';
 import { startGateway } from '../gateway.ts';
 import type { GatewayTls } from '../identity.ts';
 
-const validity = { now: new Date(), days: 1 };
+export const validity = { now: new Date(), days: 1 };
 const admin = { name: 'kubernetes-admin', uid: '', groups: ['system:masters', 'system:authenticated'] };
 
 let nextAddress = process.pid % 250;
@@ -145,7 +145,7 @@ export interface GatewaySet {
 }
 
 /** The certificate of a cluster's gateway. */
-async function gatewayTls(ca: KeyPair, cluster: string): Promise<GatewayTls> {
+export async function gatewayTls(ca: KeyPair, cluster: string): Promise<GatewayTls> {
   return { ...(await issue(ca, { use: 'peer', commonName: cluster }, validity)), ca: ca.cert };
 }
 

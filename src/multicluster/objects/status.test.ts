@@ -132,6 +132,24 @@ const cases: readonly { name: string; given: Partial<Observed>; want: readonly s
       'AddressesRoutable=False OverlappingRanges: its endpointCIDRs overlap',
     ],
   },
+  {
+    name: 'a member whose gateway others cannot use',
+    given: {
+      cluster: { ...cluster, gateway: { problem: { reason: 'PeersFailed', message: 'from west: no handshake' } } },
+    },
+    want: [
+      'Accepted=True',
+      'CredentialsReady=True',
+      'Reachable=True',
+      'InSync=True',
+      'GatewayReachable=False PeersFailed: from west: no handshake',
+    ],
+  },
+  {
+    name: 'a member whose gateway others can use',
+    given: { cluster: { ...cluster, gateway: { problem: undefined } } },
+    want: ['Accepted=True', 'CredentialsReady=True', 'Reachable=True', 'InSync=True', 'GatewayReachable=True'],
+  },
 ];
 
 test('Events report when a drain is done, incomplete and over', () => {
