@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 
 import { abuseTokens, measureAbuse } from './abuse.bench.ts';
+import { measureAgent } from './agent.bench.ts';
 import { measureApi } from './api.bench.ts';
 import type { Result } from './api.bench.ts';
 import { measureChurn, measureCreateList } from './churn.bench.ts';
@@ -313,6 +314,7 @@ export const suites: readonly Suite[] = [
   { name: 'abuse', run: runAbuse },
   { name: 'hostile', run: runHostile },
   { name: 'controllers', run: runControllers },
+  { name: 'agent', run: async (progress) => figures(await measureAgent(progress)) },
   { name: 'workloads', run: runWorkloads },
   { name: 'dashboard', run: runDashboard },
   { name: 'dns', run: runDns },

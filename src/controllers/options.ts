@@ -71,6 +71,8 @@ export interface ControllersOptions {
   readonly terminatedPodGcThreshold?: number;
   /** How long a node may not renew its Lease before it is not ready; default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
+  /** Whether nodes that never had a Lease are managed too; default false. */
+  readonly managesAllNodes?: boolean;
   /** The clock that measures how long nodes have not reported. */
   readonly clock?: Clock;
 }

@@ -46,6 +46,8 @@ export interface StandOptions {
   readonly within?: readonly string[];
   /** Components of the server's process. */
   readonly parts?: string;
+  /** Runs before the agent starts, with the directory of its state. */
+  readonly prepare?: (state: string) => Promise<void>;
   /** Flags of the server's process. */
   readonly up?: readonly string[];
 }
@@ -76,18 +78,8 @@ export class Stand implements AsyncDisposable {
     const stand = new Stand(directory, kubectl?.path ?? 'kubectl', flags, options);
     try {
       await stand.startServer();
-      const args = [
-        'user',
-        'add',
-        nodeName,
-        '--node',
-        '-o',
-        join(directory, 'node.kubeconfig'),
-        '--data-dir',
-        stand.#data,
-      ];
-      const { code, err } = await run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
-      if (code !== 0) throw new Error(err);
+      await stand.addNode(nodeName);
+      await options.prepare?.(stand.state);
       await stand.startAgent();
       return stand;
     } catch (error) {
@@ -121,6 +113,15 @@ export class Stand implements AsyncDisposable {
     this.#server = await startFairlead(this.#data, command, { within });
   }
 
+  /** Writes a kubeconfig for a machine, and returns its path. */
+  async addNode(name: string): Promise<string> {
+    const file = join(this.directory, `${name}.kubeconfig`);
+    const args = ['user', 'add', name, '--node', '-o', file, '--data-dir', this.#data];
+    const { code, err } = await run(process.execPath, [join(root, 'bin', 'fairlead.js'), ...args]);
+    if (code !== 0) throw new Error(err);
+    return file;
+  }
+
   async #port(): Promise<string> {
     const config = await readFile(join(this.#data, 'kubeconfig'), 'utf8');
     return /https:\/\/127\.0\.0\.1:(\d+)/.exec(config)?.[1] ?? '0';
@@ -133,7 +134,7 @@ export class Stand implements AsyncDisposable {
   async startAgent(): Promise<void> {
     const own = [
       '--kubeconfig',
-      join(this.directory, 'node.kubeconfig'),
+      join(this.directory, `${nodeName}.kubeconfig`),
       '--node-name',
       nodeName,
       '--root-dir',
@@ -141,7 +142,7 @@ export class Stand implements AsyncDisposable {
     ];
     const { network = loopback, within = [] } = this.#options;
     const isRoot = process.getuid?.() === 0;
-    const more = ['--health-port', '0', ...(isRoot ? ['--allow-root'] : []), ...this.#flags];
+    const more = ['--health-port', '0', '--listen', '0.0.0.0:0', ...(isRoot ? ['--allow-root'] : []), ...this.#flags];
     this.#agent = new FairleadProcess(['agent', ...own, ...network, ...more], { within });
     await this.#agent.ready();
   }
@@ -200,7 +201,8 @@ export class Stand implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Ends all Pods and processes. */
+  async stop(): Promise<void> {
     // The agent is killed and not its Pods: so their objects are deleted first.
     if (this.#agent?.hasEnded === false && this.#server?.process.hasEnded === false) {
       await this.kubectl('delete', 'pods', '--all', '--all-namespaces', '--grace-period=0', '--force');
@@ -208,6 +210,10 @@ export class Stand implements AsyncDisposable {
     }
     await this.#agent?.stop('SIGKILL');
     await this.#server?.stop('SIGKILL');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
     await rm(this.directory, { recursive: true, force: true });
   }
 

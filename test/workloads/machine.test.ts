@@ -189,7 +189,7 @@ describe('workloads on a machine', { skip }, () => {
     assert.equal(await user.ended(), 0, user.err);
     const own = ['agent', '--kubeconfig', config, '--node-name', second, '--root-dir', join(directory, second)];
     const pods = ['--pod-network', 'loopback', '--pod-cidr', '127.192.128.0/20', '--node-ip', '127.0.0.1'];
-    await using agent = new FairleadProcess([...own, ...pods, '--address', '127.0.0.1', '--health-port', '0'], {
+    await using agent = new FairleadProcess([...own, ...pods, '--listen', '127.0.0.1:0', '--health-port', '0'], {
       within: network.within,
     });
     await agent.ready();

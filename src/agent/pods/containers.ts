@@ -52,6 +52,8 @@ export interface ContainersOptions {
     | ((pod: Pod, container: Container, start: Omit<ContainerStart, 'volumes'>) => Promise<Launcher>)
     | undefined;
   readonly save: (record: PodRecord) => Promise<void>;
+  /** Called when a record could not be saved. Running containers continue; another agent would not know what changed. */
+  readonly unsaved: (error: unknown) => void;
   readonly record: (event: ContainerEvent) => void;
   /** Called when something changed by itself. */
   readonly changed: () => void;
@@ -106,7 +108,7 @@ export class Containers {
   /** Changes fields of the record of the Pod. */
   async update(change: Partial<PodRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change };
-    await this.#options.save(this.#record);
+    await this.#options.save(this.#record).catch((error: unknown) => this.#options.unsaved(error));
   }
 
   /** Continues with the processes that run; the others have ended while no agent saw it. */
@@ -169,7 +171,14 @@ export class Containers {
       ...(before.current === undefined ? {} : { previous: before.current, backoff: nextBackoff(before, clock.now()) }),
     };
     // Before the process exists, so that an agent that is killed in between finds it by its ID.
-    await this.#set(name, next);
+    const withNext = { ...this.#record, containers: { ...this.#record.containers, [name]: next } };
+    try {
+      await this.#options.save(withNext);
+    } catch (error) {
+      const message = `Error: cannot record the container: ${messageOf(error)}`;
+      return this.#fail(name, { reason: 'CreateContainerError', event: 'Failed', message });
+    }
+    this.#record = withNext;
     void this.#removeLogs(name, attempt - 2);
     this.#report(name, 'Normal', 'Pulled', `Container image "${container.image ?? ''}" already present on machine`);
     this.#report(name, 'Normal', 'Created', 'Container created');

@@ -176,11 +176,8 @@ export class Pods {
         diesWithAgent: agent.stopsPods,
         launcher: this.#launcher(),
         inherited: agent.environment,
-        // With a full disk Pods continue; another agent would not know what changed.
-        save: (next) =>
-          store
-            .save(next)
-            .catch((error: unknown) => log.warn({ pod: uid, err: error }, 'could not write the record of a Pod')),
+        save: (next) => store.save(next),
+        unsaved: (error) => log.warn({ pod: uid, err: error }, 'could not write the record of a Pod'),
         record: ({ container, ...event }) => {
           const about = this.#workers.get(uid)?.pod;
           if (about !== undefined) recorder.record(podKind, about, event, `spec.containers{${container}}`);

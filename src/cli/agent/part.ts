@@ -1,13 +1,22 @@
 import { join, resolve } from 'node:path';
 import { parseCidr } from '../../api/addresses.ts';
 import type { AgentOptions, PodNetwork } from '../../agent/options.ts';
+import { parseQuantity } from '../../api/quantity.ts';
 import { regionLabel, zoneLabel } from '../../api/kinds/core/node/labels.ts';
 import { parseImageMapping } from '../../agent/pods/images.ts';
 import { nodePrefix, nodesGroup } from '../../server/access/node/identity.ts';
 import { UsageError } from '../errors.ts';
 import type { Flag, Settings } from '../options/flags.ts';
 import { booleanFlag, grouped, readFlag, readFlags, textOf } from '../options/flags.ts';
-import { countBetween, expected, nonEmpty, oneOf, parseAddress, parseBoolean } from '../options/values.ts';
+import {
+  countBetween,
+  expected,
+  nonEmpty,
+  oneOf,
+  parseAddress,
+  parseBoolean,
+  parseListenAddress,
+} from '../options/values.ts';
 import type { LoadPart, Part, UpCluster } from '../part/part.ts';
 import { indexOf } from '../part/part.ts';
 import { version } from '../program.ts';
@@ -48,6 +57,18 @@ const flags: readonly Flag[] = [
     repeatable: true,
   },
   {
+    name: 'container-log-max-size',
+    value: 'SIZE',
+    description: 'size at which the log of a container is rotated',
+    default: '10Mi',
+  },
+  {
+    name: 'container-log-max-files',
+    value: 'N',
+    description: 'log files of a container, 2 or more',
+    default: '5',
+  },
+  {
     name: 'allow-root',
     ...booleanFlag,
     description: 'run as root: users who can create Pods can then run programs as root',
@@ -59,12 +80,11 @@ const flags: readonly Flag[] = [
   },
   ...grouped('Server for logs, exec and port-forward', [
     {
-      name: 'address',
-      value: 'IP',
-      description: 'address to listen on, for API servers',
-      default: '0.0.0.0; in `up` 127.0.0.1',
+      name: 'listen',
+      value: 'ADDR:PORT',
+      description: 'where API servers reach the agent; the Node reports the port, and 0 is any free one',
+      default: '0.0.0.0:10250; in `up` 127.0.0.1:0',
     },
-    { name: 'port', value: 'PORT', description: 'port, which the Node reports; 0 for any free', default: '0' },
     { name: 'tls-cert-file', value: 'FILE', description: 'certificate', default: 'one that the agent signs itself' },
     { name: 'tls-private-key-file', value: 'FILE', description: 'key of --tls-cert-file' },
   ]),
@@ -140,7 +160,7 @@ function optionsAlone(settings: Settings): Omit<AgentOptions, 'clientCa'> {
   return {
     ...common(settings),
     addresses: [readFlag(settings, 'node-ip', parseAddress, firstAddress())],
-    listen: listenOf(settings, '0.0.0.0'),
+    listen: listenOf(settings, { address: '0.0.0.0', port: 10_250 }),
     directory: resolve(readFlag(settings, 'root-dir', nonEmpty('a path'), defaultDirectory(isRoot))),
     network: networkOf(mode, settings, defaultRanges(0).pods),
     stopsPods: false,
@@ -155,7 +175,7 @@ function optionsInUp(cluster: UpCluster): Omit<AgentOptions, 'clientCa'> {
   return {
     ...common(settings),
     addresses: [readFlag(settings, 'node-ip', parseAddress, '127.0.0.1')],
-    listen: listenOf(settings, '127.0.0.1'),
+    listen: listenOf(settings, { address: '127.0.0.1', port: 0 }),
     directory: resolve(directory === undefined ? join(dataDir, 'agent', name) : join(directory, name)),
     network: networkOf(mode, settings, defaultRanges(indexOf({ ...cluster, name })).pods),
     stopsPods: true,
@@ -164,7 +184,7 @@ function optionsInUp(cluster: UpCluster): Omit<AgentOptions, 'clientCa'> {
 
 type CommonOptions = Pick<
   AgentOptions,
-  'nodeName' | 'labels' | 'images' | 'tls' | 'allowsHostPaths' | 'maxPods' | 'version' | 'environment'
+  'logLimits' | 'nodeName' | 'labels' | 'images' | 'tls' | 'allowsHostPaths' | 'maxPods' | 'version' | 'environment'
 >;
 
 function common(settings: Settings): CommonOptions {
@@ -178,6 +198,10 @@ function common(settings: Settings): CommonOptions {
     },
     images: new Map(readFlags(settings, 'image-map', parseImageMapping)),
     tls: tlsOf(settings),
+    logLimits: {
+      maxBytes: readFlag(settings, 'container-log-max-size', parseBytes, 10 << 20),
+      maxFiles: readFlag(settings, 'container-log-max-files', countBetween(2, 1000), 5),
+    },
     allowsHostPaths: readFlag(settings, 'allow-host-path', parseBoolean, false),
     maxPods: readFlag(settings, 'max-pods', countBetween(1, 10_000), defaultMaxPods),
     version,
@@ -185,10 +209,13 @@ function common(settings: Settings): CommonOptions {
   };
 }
 
-const listenOf = (settings: Settings, address: string): AgentOptions['listen'] => ({
-  address: readFlag(settings, 'address', parseAddress, address),
-  port: readFlag(settings, 'port', countBetween(0, 65_535), 0),
-});
+function listenOf(settings: Settings, fallback: AgentOptions['listen']): AgentOptions['listen'] {
+  const { host: address, port } = readFlag(settings, 'listen', parseListenAddress, {
+    host: fallback.address,
+    port: fallback.port,
+  });
+  return { address, port };
+}
 
 function tlsOf(settings: Settings): AgentOptions['tls'] {
   const [certFile, keyFile] = [textOf(settings, 'tls-cert-file'), textOf(settings, 'tls-private-key-file')];
@@ -210,6 +237,12 @@ function networkOf(mode: (typeof networkModes)[number], settings: Settings, rang
     clusterDns: readFlags<string>(settings, 'cluster-dns', parseAddress),
     clusterDomain: readFlag(settings, 'cluster-domain', nonEmpty('a domain'), 'cluster.local'),
   };
+}
+
+function parseBytes(text: string): number {
+  const { nano } = parseQuantity(text);
+  const bytes = Number(nano / 1_000_000_000n);
+  return bytes >= 1024 ? bytes : expected('a size of at least 1Ki, such as 10Mi');
 }
 
 function parseLabel(text: string): readonly [string, string] {

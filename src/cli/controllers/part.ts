@@ -3,8 +3,8 @@ import { defaultConcurrentSyncs, selectionErrors } from '../../controllers/optio
 import { UsageError } from '../errors.ts';
 import { featureGatesFlag, readFeatureGates } from '../options/feature-gates.ts';
 import type { Flag, Settings } from '../options/flags.ts';
-import { readFlag } from '../options/flags.ts';
-import { countBetween, parseDuration } from '../options/values.ts';
+import { booleanFlag, readFlag } from '../options/flags.ts';
+import { countBetween, parseBoolean, parseDuration } from '../options/values.ts';
 import { leaderFlags, readElection } from '../part/leader-flags.ts';
 import type { LoadPart, Part } from '../part/part.ts';
 
@@ -69,6 +69,12 @@ const flags: readonly Flag[] = [
     description: 'how long a node may not renew its Lease before it is not ready; nodes without a Lease are left alone',
     default: '50s',
   },
+  {
+    name: 'manage-all-nodes',
+    ...booleanFlag,
+    description:
+      'treat nodes that never had a Lease like others, as Kubernetes does: they are not ready after the grace period',
+  },
   featureGatesFlag,
   ...leaderFlags(lease),
 ];
@@ -106,6 +112,7 @@ function readOptions(settings: Settings): ControllersOptions {
     ...Object.fromEntries(given),
     controllers: readFlag(settings, 'controllers', parseSelection, ['*']),
     nodeMonitorGracePeriodMs: readFlag(settings, gracePeriod, parseDuration, 50_000),
+    managesAllNodes: readFlag(settings, 'manage-all-nodes', parseBoolean, false),
     gates: readFeatureGates(settings).gates,
     ...(election === undefined ? {} : { leaderElection: election }),
   };

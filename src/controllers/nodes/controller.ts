@@ -37,7 +37,7 @@ export const runNodeLifecycle = (context: ControllerContext, signal: AbortSignal
 
 /**
  * Reconciles nodes by their reports: the Lease in `kube-node-lease` and the heartbeats of their conditions. Nodes without
- * a Lease are left alone, because nothing reports their health.
+ * a Lease are left alone by default, because nothing reports their health.
  */
 class NodeLifecycleController {
   readonly #context: ControllerContext;
@@ -91,7 +91,7 @@ class NodeLifecycleController {
   #changed(name: Key): void {
     const { nodes, nodeLeases } = this.#context.caches;
     const node = nodes.get(name);
-    if (node === undefined || nodeLeases.get(leaseKeyOf(name)) === undefined) this.#zones.delete(name);
+    if (node === undefined || !this.#isManaged(nodeLeases.get(leaseKeyOf(name)))) this.#zones.delete(name);
     else this.#zones.set(name, { zone: zoneOf(node), isReady: readyStatus(node) === 'True' });
     this.#queue.add(name);
   }
@@ -108,7 +108,7 @@ class NodeLifecycleController {
     const { caches } = this.#context;
     const node = caches.nodes.get(name);
     const lease = caches.nodeLeases.get(leaseKeyOf(name));
-    if (node === undefined || lease === undefined) {
+    if (node === undefined || !this.#isManaged(lease)) {
       this.#health.delete(name);
       this.#markedNodes.delete(name);
       return;
@@ -127,8 +127,13 @@ class NodeLifecycleController {
     return { requeueAfterMs: plan.isNotReady ? evictionCheckMs : Math.max(leftMs, evictionCheckMs) };
   }
 
+  #isManaged(lease: Lease | undefined): boolean {
+    return lease !== undefined || this.#context.options.managesAllNodes === true;
+  }
+
   /** Whether the server has no newer Lease than the cache, which could be behind. */
-  async #isUnchanged(lease: Lease, signal: AbortSignal): Promise<boolean> {
+  async #isUnchanged(lease: Lease | undefined, signal: AbortSignal): Promise<boolean> {
+    if (lease === undefined) return true;
     const name = { namespace: nodeLeaseNamespace, name: nameOf(lease) };
     const latest = await this.#context.client.get(leaseKind, name, { signal });
     return latest.spec.renewTime === lease.spec.renewTime;
@@ -205,8 +210,8 @@ const nameOf = ({ metadata }: Lease): string => metadata.name ?? '';
 const leaseKeyOf = (node: string): Key => `${nodeLeaseNamespace}/${node}`;
 
 /** Changes with every report of the node. */
-const signOf = ({ status }: Node, { spec }: Lease): string =>
-  `${spec.renewTime} ${status.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime}`;
+const signOf = ({ status }: Node, lease: Lease | undefined): string =>
+  `${lease?.spec.renewTime} ${status.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime}`;
 
 const zoneOf = ({ metadata: { labels = {} } }: Node): string =>
   `${labels[regionLabel] ?? ''}/${labels[zoneLabel] ?? ''}`;
