@@ -25,11 +25,21 @@ describe('a machine that is lost', () => {
     stand = await Stand.start([], { parts: 'server' });
     const kubeconfig = await stand.addNode('machine-2');
     const isRoot = process.getuid?.() === 0;
-    second = new FairleadProcess([
-      'agent',
-      ...['--kubeconfig', kubeconfig, '--node-name', 'machine-2', '--root-dir', join(stand.directory, 'second')],
-      ...['--node-ip', '127.0.0.1', '--health-port', '0', ...(isRoot ? ['--allow-root'] : [])],
-    ]);
+    const own = [
+      '--kubeconfig',
+      kubeconfig,
+      '--node-name',
+      'machine-2',
+      '--root-dir',
+      join(stand.directory, 'second'),
+      '--node-ip',
+      '127.0.0.1',
+      '--listen',
+      '127.0.0.1:0',
+      '--health-port',
+      '0',
+    ];
+    second = new FairleadProcess(['agent', ...own, ...(isRoot ? ['--allow-root'] : [])]);
     await second.ready();
     const conditions = [{ type: 'Ready', status: 'True' }];
     await stand.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'by-hand' }, status: { conditions } });
