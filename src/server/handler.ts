@@ -231,7 +231,7 @@ export class Handler {
     if (remote !== undefined) return openApiOf(context, remote);
     const reply =
       health(path, query, checks) ??
-      documentFor(path, query, { request, options: documents }) ??
+      (await documentFor(path, query, { request, options: documents })) ??
       (await issuerReply(path, accountTokens, documents.address)) ??
       (path === backupPath ? await backupReply(rawStore, cluster, context.clock()) : undefined);
     if (reply !== undefined) return request.method === 'GET' || request.method === 'HEAD' ? reply : methodNotAllowed();

@@ -12,10 +12,15 @@ export interface Document {
 export const hashOf = (text: string): string => createHash('sha512').update(text).digest('hex').toUpperCase();
 
 /** The document of a JSON value. */
-export function jsonDocument(value: unknown, contentType = 'application/json'): Document {
-  const body = `${JSON.stringify(value)}\n`;
-  return { body, etag: `"${hashOf(body)}"`, contentType };
-}
+export const jsonDocument = (value: unknown, contentType = 'application/json'): Document =>
+  textDocument(`${JSON.stringify(value)}\n`, contentType);
+
+/** The document of JSON text. */
+export const textDocument = (body: string, contentType = 'application/json'): Document => ({
+  body,
+  etag: `"${hashOf(body)}"`,
+  contentType,
+});
 
 /** Memoizes a function of a list and a key. */
 export function memoizePer<List extends object, Result>(

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import type { Kind } from '../../api/kind.ts';
+import { getOrCompute } from '../../api/maps.ts';
 import type { Document } from './document.ts';
 import { jsonDocument, memoizePer } from './document.ts';
 import type { Group, GroupVersion } from './groups.ts';
@@ -58,8 +59,14 @@ const describeResources = ({ groupVersion, kinds }: GroupVersion): object => ({
   kind: 'APIResourceList',
   ...(groupVersion.includes('/') ? { apiVersion: 'v1' } : {}),
   groupVersion,
-  resources: kinds.flatMap((kind) => [describeResource(kind), ...describeSubresources(kind)]),
+  resources: kinds.flatMap(describeAll),
 });
+
+// The document of a group is made again for each kind that comes or goes; the other kinds stay.
+const described = new WeakMap<Kind, readonly object[]>();
+
+const describeAll = (kind: Kind): readonly object[] =>
+  getOrCompute(described, kind, () => [describeResource(kind), ...describeSubresources(kind)]);
 
 const describeResource = (kind: Kind): object => ({
   name: kind.plural,

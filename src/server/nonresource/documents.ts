@@ -15,6 +15,7 @@ import {
   openApiIndex,
   openApiV2,
   openApiV2ProtobufTypes,
+  prepareOpenApi,
 } from '../openapi/openapi.ts';
 import type { ApiRequest, Reply } from '../reply.ts';
 import { jsonReply } from '../reply.ts';
@@ -34,11 +35,11 @@ export interface DocumentOptions {
 const yearMs = 31_536_000_000;
 
 /** The reply for discovery, OpenAPI and version; undefined for other paths. */
-export function documentFor(
+export async function documentFor(
   path: string,
   query: URLSearchParams,
   { request, options }: { readonly request: ApiRequest; readonly options: DocumentOptions },
-): Reply | undefined {
+): Promise<Reply | undefined> {
   const { kinds, remote } = options;
   const trimmed = path.length > 1 ? path.replace(/\/$/, '') : path;
   switch (trimmed) {
@@ -105,18 +106,17 @@ function rootPaths(kinds: readonly Kind[]): string[] {
 }
 
 /** The reply for `/openapi/v2`, `/openapi/v3` and `/openapi/v3/{group version}`; undefined for other paths. */
-function openApiReply(
+async function openApiReply(
   path: string,
   query: URLSearchParams,
   { request, options: { kinds, remote } }: { readonly request: ApiRequest; readonly options: DocumentOptions },
-): Reply | undefined {
-  if (path === '/openapi/v2')
-    return documentReply(
-      request,
-      acceptsOnlyProtobuf(request)
-        ? emptyOpenApiV2
-        : remote.merged(path, openApiV2(kinds), (own) => mergedSwagger(own, remote.swaggers)),
-    );
+): Promise<Reply | undefined> {
+  if (path === '/openapi/v2') {
+    if (acceptsOnlyProtobuf(request)) return documentReply(request, emptyOpenApiV2);
+    await prepareOpenApi(kinds);
+    const merged = remote.merged(path, openApiV2(kinds), (own) => mergedSwagger(own, remote.swaggers));
+    return documentReply(request, merged);
+  }
   if (path === '/openapi/v3') {
     return documentReply(
       request,
@@ -124,7 +124,9 @@ function openApiReply(
     );
   }
   if (!path.startsWith('/openapi/v3/')) return undefined;
-  const document = openApiDocument(kinds, path.slice('/openapi/v3/'.length));
+  const key = path.slice('/openapi/v3/'.length);
+  await prepareOpenApi(kinds, key);
+  const document = openApiDocument(kinds, key);
   if (document === undefined) return { status: 404, headers: {}, body: '' };
   const hash = query.get('hash');
   if (hash === null) return documentReply(request, document);

@@ -5,9 +5,10 @@ import { groupVersionKind } from '../../api/kind.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import { always, list, optional, string, struct } from '../../api/schema/schema.ts';
 import { WireWriter } from '../../api/schema/wire.ts';
-import { byKey } from '../../api/order.ts';
+import { getOrCompute } from '../../api/maps.ts';
+import { yieldToEventLoop } from '../../machine/timers.ts';
 import type { Document } from '../discovery/document.ts';
-import { hashOf, jsonDocument, memoizePer } from '../discovery/document.ts';
+import { hashOf, jsonDocument, memoizePer, textDocument } from '../discovery/document.ts';
 import { groupsOf } from '../discovery/groups.ts';
 import { subresourcesOf } from '../discovery/subresources.ts';
 import { kubernetesVersion } from '../discovery/version.ts';
@@ -34,6 +35,25 @@ export const openApiDocument = (kinds: readonly Kind[], key: string): OpenApiDoc
 /** `/openapi/v2` as JSON. */
 export const openApiV2 = (kinds: readonly Kind[]): Document => swagger(kinds, '');
 
+/**
+ * Renders the parts of a document that belong to one kind each, so that other requests run in between; `key` as for
+ * `openApiDocument`, undefined: OpenAPI v2. The document itself only joins them.
+ */
+export async function prepareOpenApi(kinds: readonly Kind[], key?: string): Promise<void> {
+  const served = key === undefined ? kinds : (kindsByKey(kinds, '').get(key) ?? []);
+  let turn = performance.now();
+  for (const kind of served) {
+    pathTexts(kind, key === undefined ? 'v2' : 'v3');
+    if (isDefined(kind)) definitionTexts(kind, key === undefined ? 'v2' : 'v3');
+    if (performance.now() - turn < turnMs) continue;
+    await yieldToEventLoop();
+    turn = performance.now();
+  }
+}
+
+/** Other requests run when rendering has taken this long. */
+const turnMs = 5;
+
 const keyOf = ({ group, version }: Kind): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`);
 
 /** The kinds of each document. */
@@ -57,21 +77,24 @@ function document(kinds: readonly Kind[], key: string): OpenApiDocument | undefi
 
 /** Custom resources are hashed by their definitions, so that the index does not build their documents. */
 const hashFor = perKinds((kinds: readonly Kind[], served): string => {
-  const sources = served.map(({ source }) => source?.());
-  return sources.includes(undefined) ? hashOf(documentOf(kinds, served).body) : hashOf(sources.join('\n'));
+  const hashes = served.map((kind) => getOrCompute(sourceHashes, kind, () => sourceHash(kind)));
+  return hashes.includes(undefined) ? hashOf(documentOf(kinds, served).body) : hashOf(hashes.join('\n'));
 });
 
-const documentOf = perKinds((kinds: readonly Kind[], served) =>
-  jsonDocument({
-    openapi: '3.0.0',
-    info,
-    paths: renderPaths(served, 'v3'),
-    components: {
-      schemas: definitions(kinds, served, 'v3'),
-      securitySchemes: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } },
-    },
-  }),
-);
+const sourceHashes = new WeakMap<Kind, string | undefined>();
+
+function sourceHash({ source }: Kind): string | undefined {
+  const text = source?.();
+  return text === undefined ? undefined : hashOf(text);
+}
+
+const bearerToken = { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } };
+
+const documentOf = perKinds((kinds: readonly Kind[], served) => {
+  const components = `{"schemas":${definitions(kinds, served, 'v3')},"securitySchemes":${JSON.stringify(bearerToken)}}`;
+  const head = `{"openapi":"3.0.0","info":${JSON.stringify(info)}`;
+  return textDocument(`${head},"paths":${renderPaths(served, 'v3')},"components":${components}}\n`);
+});
 
 /** Keeps the result for the kinds of one document while these stay the same, whatever other kinds come and go. */
 function perKinds<Result>(compute: (kinds: readonly Kind[], served: readonly Kind[]) => Result): typeof compute {
@@ -87,19 +110,26 @@ function perKinds<Result>(compute: (kinds: readonly Kind[], served: readonly Kin
   };
 }
 
-const swagger = memoizePer((kinds: readonly Kind[]) =>
-  jsonDocument({
-    swagger: '2.0',
-    info,
-    paths: renderPaths(kinds, 'v2'),
-    definitions: definitions(kinds, kinds, 'v2'),
-    securityDefinitions: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } },
-    security: [{ BearerToken: [] }],
-  }),
-);
+const swagger = memoizePer((kinds: readonly Kind[]) => {
+  const head = `{"swagger":"2.0","info":${JSON.stringify(info)},"paths":${renderPaths(kinds, 'v2')}`;
+  const security = `"securityDefinitions":${JSON.stringify(bearerToken)},"security":[{"BearerToken":[]}]`;
+  return textDocument(`${head},"definitions":${definitions(kinds, kinds, 'v2')},${security}}\n`);
+});
 
-const renderPaths = (kinds: readonly Kind[], dialect: Dialect): object =>
-  Object.fromEntries(kinds.flatMap(pathsOf).map((entry) => [entry.path, renderPath(entry, dialect)]));
+const renderPaths = (kinds: readonly Kind[], dialect: Dialect): string =>
+  `{${kinds.flatMap((kind) => pathTexts(kind, dialect)).join(',')}}`;
+
+/** Keeps the texts of a kind, since most kinds stay when others come and go. */
+function perKind(render: (kind: Kind, dialect: Dialect) => readonly string[]): typeof render {
+  const known: Readonly<Record<Dialect, WeakMap<Kind, readonly string[]>>> = { v2: new WeakMap(), v3: new WeakMap() };
+  return (kind, dialect) => getOrCompute(known[dialect], kind, () => render(kind, dialect));
+}
+
+const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+
+const pathTexts = perKind((kind, dialect) =>
+  pathsOf(kind).map((entry) => member(entry.path, renderPath(entry, dialect))),
+);
 
 function listSchemaOf(kind: Kind): StructSchema {
   return struct(`${kind.schema.name}List`, `A list of ${kind.kind} objects.`, {
@@ -110,48 +140,76 @@ function listSchemaOf(kind: Kind): StructSchema {
   });
 }
 
+/** Whether a CustomResourceDefinition defines the kind. */
+const isDefined = ({ source }: Kind): boolean => source !== undefined;
+
+/** The objects of a kind and their lists. */
+const objectSchemas = (kind: Kind): readonly StructSchema[] =>
+  kind.verbs.includes('list') ? [kind.schema, listSchemaOf(kind)] : [kind.schema];
+
+/** The definitions of a custom kind, and those that only it refers to. */
+const definitionTexts = perKind((kind, dialect) => {
+  const gvks = ownGroupVersionKinds(kind);
+  return objectSchemas(kind).map((schema) => member(schema.name, described(schema, gvks.get(schema.name), dialect)));
+});
+
+const described = (schema: StructSchema, gvk: readonly GroupVersionKind[] | undefined, dialect: Dialect): object => ({
+  ...structDefinition(schema, dialect),
+  ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}),
+});
+
 /** The named schemas of `served`; `all` kinds are needed for types that belong to every group. */
-function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dialect): object {
-  const lists = served.filter(({ verbs }) => verbs.includes('list'));
+function definitions(all: readonly Kind[], served: readonly Kind[], dialect: Dialect): string {
+  const custom = served.filter(isDefined);
+  const own = served.filter((kind) => !isDefined(kind));
   const below = served.flatMap(subresourcesOf).flatMap(({ body }) => body?.schema ?? []);
+  // Custom kinds refer to the same structs, such as the metadata.
   const structs = reachableStructs([
-    ...served.map(({ schema }) => schema),
+    ...[...own, ...custom.slice(0, 1)].flatMap(objectSchemas),
     ...below,
-    ...lists.map(listSchemaOf),
     ...metaSchemas,
   ]);
-  const gvks = groupVersionKinds(all, served);
-  const entries = [...structs].toSorted(byKey);
-  const described = entries.map(([name, schema]) => {
-    const gvk = gvks.get(name);
-    return [
-      name,
-      { ...structDefinition(schema, dialect), ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}) },
-    ] as const;
-  });
-  return { ...scalarDefinitions(dialect), ...Object.fromEntries(described) };
+  const [first] = custom;
+  const gvks = groupVersionKinds(all, own, served);
+  const shared = [...structs].filter(([name]) => name !== first?.schema.name && name !== `${first?.schema.name}List`);
+  const texts = [
+    ...Object.entries(scalarDefinitions(dialect)).map(([name, schema]) => member(name, schema)),
+    ...shared.map(([name, schema]) => member(name, described(schema, gvks.get(name), dialect))),
+    ...custom.flatMap((kind) => definitionTexts(kind, dialect)),
+  ];
+  return `{${texts.toSorted().join(',')}}`;
 }
+
+/** The kinds of the objects of a kind and of their lists, by the names of their definitions. */
+const ownGroupVersionKinds = ({
+  group,
+  version,
+  kind,
+  listKind,
+  schema,
+}: Kind): ReadonlyMap<string, readonly GroupVersionKind[]> =>
+  new Map([
+    [schema.name, [{ group, version, kind }]],
+    [`${schema.name}List`, [{ group, version, kind: listKind ?? `${kind}List` }]],
+  ]);
 
 /** Definition name → its kinds; several for types that belong to every group. */
 function groupVersionKinds(
   all: readonly Kind[],
+  own: readonly Kind[],
   served: readonly Kind[],
 ): ReadonlyMap<string, readonly GroupVersionKind[]> {
   // Not those of custom resources, so that the documents do not change with them.
-  const everywhere = groupsOf(all.filter(({ source }) => source === undefined)).flatMap(({ name, versions }) =>
+  const everywhere = groupsOf(all.filter((kind) => !isDefined(kind))).flatMap(({ name, versions }) =>
     versions.map(({ version }) => ({ group: name, version })),
   );
-  const own = served.flatMap(({ group, version, kind, listKind, schema }): [string, readonly GroupVersionKind[]][] => [
-    [schema.name, [{ group, version, kind }]],
-    [`${schema.name}List`, [{ group, version, kind: listKind ?? `${kind}List` }]],
-  ]);
   const below = served
     .flatMap(subresourcesOf)
     .flatMap(({ body }): [string, readonly GroupVersionKind[]][] =>
       body === undefined ? [] : [[body.schema.name, [groupVersionKind(body)]]],
     );
   return new Map([
-    ...own,
+    ...own.flatMap((kind) => [...ownGroupVersionKinds(kind)]),
     ...below,
     [`${metaV1}.DeleteOptions`, everywhere.map((place) => ({ ...place, kind: 'DeleteOptions' }))],
     [`${metaV1}.WatchEvent`, everywhere.map((place) => ({ ...place, kind: 'WatchEvent' }))],
