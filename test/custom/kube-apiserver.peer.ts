@@ -32,6 +32,7 @@ const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** The errors of a reply as sorted lines, since Go reports them in the order of maps. */
 function errorsOf({ status, body }: Answer): unknown {
   if (status < 300) return { status };
+  if (typeof body === 'string') return { status, message: body };
   const causes: { reason?: string; message?: string; field?: string }[] = body.details?.causes ?? [];
   if (causes.length === 0) return { status, message: body.message };
   const lines = new Set(causes.map(({ reason, message, field }) => `${field}: ${reason}: ${message}`));
@@ -63,7 +64,10 @@ describe('custom resources', { skip }, () => {
       };
     };
     server = stack.use(await testServer());
-    ours = async (method, path, body) => server.ask(method, path, body === undefined ? {} : { body });
+    ours = async (method, path, body) => {
+      const answer = await server.ask(method, path, body === undefined ? {} : { body });
+      return { status: answer.status, body: answer.body ?? answer.text };
+    };
     await until('kube-apiserver is ready', async () => {
       const answer = await theirs('GET', '/api/v1/namespaces/default').catch(() => undefined);
       return answer?.status === 200;
