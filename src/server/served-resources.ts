@@ -25,6 +25,8 @@ export class ServedResources {
   readonly #watchCache: WatchCache;
   /** The name of a definition → its kinds */
   readonly #custom = new Map<string, CustomKinds>();
+  /** The names of these definitions, in their order. */
+  readonly #order: string[] = [];
   #kinds: readonly Kind[];
   /** group/version/plural → the resource */
   readonly #byPath = new Map<string, ServedResource>();
@@ -79,6 +81,7 @@ export class ServedResources {
   set(definition: string, kinds: CustomKinds): void {
     this.delete(definition);
     this.#custom.set(definition, kinds);
+    this.#order.splice(this.#placeOf(definition), 0, definition);
     for (const kind of kinds.served) this.#serve(kind);
     this.#kinds = [];
   }
@@ -101,7 +104,7 @@ export class ServedResources {
       this.#byStorage.delete(storageOf(kind));
       this.#terminating.delete(storageOf(kind));
     }
-    this.#custom.delete(definition);
+    if (this.#custom.delete(definition)) this.#order.splice(this.#placeOf(definition), 1);
     this.#kinds = [];
   }
 
@@ -111,17 +114,28 @@ export class ServedResources {
     getOrCompute(this.#byStorage, storageOf(kind), () => []).push(kind);
   }
 
+  /** Where a definition is in the order of definitions, or would be. */
+  #placeOf(definition: string): number {
+    let [from, to] = [0, this.#order.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (compareDefinitions(this.#order[middle] ?? '', definition) < 0) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
   /** Custom resources are in the order of their names, so that all servers agree. */
   #list(): readonly Kind[] {
-    const custom = [...this.#custom.keys()].toSorted(
-      (a, b) => compareText(groupIn(a), groupIn(b)) || compareText(a, b),
-    );
-    return [...this.#own, ...custom.flatMap((definition) => this.#custom.get(definition)?.served ?? [])];
+    return [...this.#own, ...this.#order.flatMap((definition) => this.#custom.get(definition)?.served ?? [])];
   }
 }
 
 /** The group in the name of a definition, `plural.group`: kubectl resolves an ambiguous name to the first group. */
 const groupIn = (definition: string): string => definition.slice(definition.indexOf('.') + 1);
+
+const compareDefinitions = (left: string, right: string): number =>
+  compareText(groupIn(left), groupIn(right)) || compareText(left, right);
 
 const pathOf = ({ group, version, plural }: Pick<Kind, 'group' | 'version' | 'plural'>): string =>
   `${group}/${version}/${plural}`;

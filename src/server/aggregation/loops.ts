@@ -1,11 +1,14 @@
 import { customResourceDefinitionKind } from '../../api/kinds/apiextensions/customresourcedefinition/kind.ts';
 import { apiServiceKind } from '../../api/kinds/apiregistration/apiservice/kind.ts';
 import type { ServerContext } from '../context.ts';
+import { setTimeout } from '../../machine/timers.ts';
 import { ReconcileQueue } from '../lifecycle/reconcile-queue.ts';
 import type { Authorities } from './authentication-config.ts';
 import { ensureAuthenticationConfig } from './authentication-config.ts';
 import { AvailabilityChecks } from './availability.ts';
 import { ensureRegistrations } from './registrations.ts';
+
+const registrationDelayMs = 100;
 
 /** The background work of the aggregation layer. */
 export class AggregationLoops {
@@ -15,6 +18,7 @@ export class AggregationLoops {
   readonly #queue: ReconcileQueue;
   #authorities: Authorities;
   #isStart = true;
+  #registration: NodeJS.Timeout | undefined;
 
   constructor(context: ServerContext, authorities: Authorities) {
     this.#context = context;
@@ -45,11 +49,19 @@ export class AggregationLoops {
         watchCache.of(kind).watchers.watch(({ item, previous }) => {
           // A status cannot change what is registered, except that of a definition.
           if (kind === apiServiceKind && item !== undefined && previous === undefined) return;
-          this.#queue.enqueue('registrations');
+          this.#registerSoon();
         }),
       );
     }
     this.#checks.start();
+  }
+
+  /** Many definitions that are created at once cause few passes over all kinds. */
+  #registerSoon(): void {
+    this.#registration ??= setTimeout(() => {
+      this.#registration = undefined;
+      this.#queue.enqueue('registrations');
+    }, registrationDelayMs);
   }
 
   /** Publishes other authorities of client certificates, and of the front proxy. */
@@ -66,6 +78,7 @@ export class AggregationLoops {
   /** Resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#watches.dispose();
+    clearTimeout(this.#registration);
     await this.#checks.close();
     await this.#queue.close();
   }
