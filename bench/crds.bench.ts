@@ -103,17 +103,17 @@ async function addDefinitions(
   const count = to - from;
   const total = to.toLocaleString('en');
   progress(`${total} definitions`);
-  const connection = await Connection.open(target);
+  const cpu = running.cpuSeconds();
+  const bystander = new Bystander(await Connection.open(target), `bystander-${to}`);
+  const started = performance.now();
+  await load(target, { clients: 8, count, request: (index) => ['POST', definitions, definition(from + index)] });
+  const connection = await Connection.open(target); // an idle one would be closed meanwhile
   const timed = async (path: string): Promise<number> => {
     const at = performance.now();
     const { status, body } = await connection.request('GET', path);
     if (status !== 200) throw new Error(`${path}: ${status} ${body.toString().slice(0, 300)}`);
     return performance.now() - at;
   };
-  const cpu = running.cpuSeconds();
-  const bystander = new Bystander(await Connection.open(target), `bystander-${to}`);
-  const started = performance.now();
-  await load(target, { clients: 8, count, request: (index) => ['POST', definitions, definition(from + index)] });
   const resources = `/apis/${group}/v1`;
   for (;;) {
     const { body } = await connection.request('GET', resources);
@@ -137,9 +137,12 @@ async function addDefinitions(
     results.push({ name: `${name}, ${total} definitions`, unit: 'ms', value: await timed(path) });
   };
   await document('discovery of their group', resources);
-  await document('OpenAPI v3 of their group', `/openapi/v3${resources}`);
-  await document('the same again', `/openapi/v3${resources}`);
-  await document('OpenAPI v2', '/openapi/v2');
+  if (from === 0) {
+    // 18 KB for each kind of the group: those of 10,000 are longer than clients read.
+    await document('OpenAPI v3 of their group', `/openapi/v3${resources}`);
+    await document('the same again', `/openapi/v3${resources}`);
+    await document('OpenAPI v2', '/openapi/v2');
+  }
   connection.close();
   await new Promise((resolve) => setTimeout(resolve, 10_000)); // both servers release memory when they are idle
   results.push({
