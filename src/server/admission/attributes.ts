@@ -15,7 +15,7 @@ export type ConvertedObjects = WeakMap<ApiObject, Map<Kind, ApiObject>>;
 
 /** A write that is ready to be committed, as webhooks and policies see it: the `attributes` of Kubernetes' admission. */
 export interface AdmissionAttributes {
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   /** In the version of the request. */
   readonly kind: Kind;
   /** What a webhook made of the objects in other versions; filled by `prepareReview`. */
@@ -31,8 +31,8 @@ export interface AdmissionAttributes {
   readonly old: ApiObject | undefined;
   readonly user: User;
   readonly dryRun: boolean;
-  /** The CreateOptions, UpdateOptions or DeleteOptions of the request. */
-  readonly options: Readonly<Record<string, unknown>>;
+  /** The CreateOptions, UpdateOptions or DeleteOptions of the request; undefined for CONNECT. */
+  readonly options: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What a review can add to the response and to the audit log. */
@@ -90,7 +90,7 @@ export function requestOf(attributes: AdmissionAttributes, kind: Kind): Readonly
     operation,
     userInfo: userInfoOf(user),
     dryRun,
-    options,
+    options: options ?? null,
   };
 }
 

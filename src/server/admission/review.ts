@@ -8,7 +8,7 @@ import { Reinvocation } from './mutation-round.ts';
 
 /** The change that a write is about to commit. */
 export interface Change {
-  readonly operation: AdmissionAttributes['operation'];
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
 }
@@ -55,24 +55,36 @@ export function validateWrite(
   source: WriteSource,
   change: Change,
 ): Promise<void> | undefined {
-  const { plugins, webhooks, policies } = context;
-  const stages = {
-    mutate: change.object === undefined && !webhooks.mutatesNothing && plugins.has('MutatingAdmissionWebhook'),
-    evaluate: !policies.isIdle && plugins.has('ValidatingAdmissionPolicy'),
-    call: !webhooks.validatesNothing && plugins.has('ValidatingAdmissionWebhook'),
-  };
-  if (!stages.mutate && !stages.evaluate && !stages.call) return undefined;
+  const stages = stagesOf(context, { mutates: change.object === undefined });
+  if (stages === undefined) return undefined;
   const attributes = attributesOf(context, resource, source, change);
   return attributes === undefined ? undefined : runStages(context, attributes, outputOf(source), stages);
 }
 
+/** The parts of admission that review a write. */
+type Stages = Readonly<Record<'mutate' | 'evaluate' | 'call', boolean>>;
+
+/** The parts that have something to do; `mutates`: the mutating webhooks too. Undefined if none has. */
+export function stagesOf(
+  { plugins, webhooks, policies }: ServerContext,
+  { mutates }: { readonly mutates: boolean },
+): Stages | undefined {
+  const stages = {
+    mutate: mutates && !webhooks.mutatesNothing && plugins.has('MutatingAdmissionWebhook'),
+    evaluate: !policies.isIdle && plugins.has('ValidatingAdmissionPolicy'),
+    call: !webhooks.validatesNothing && plugins.has('ValidatingAdmissionWebhook'),
+  };
+  return stages.mutate || stages.evaluate || stages.call ? stages : undefined;
+}
+
 const unchangeable: ChangeObject = (object) => Promise.resolve(object);
 
-async function runStages(
+/** Evaluates policies and calls webhooks, one part after the other. */
+export async function runStages(
   { webhooks, policies }: ServerContext,
   attributes: AdmissionAttributes,
   output: ReviewOutput,
-  stages: Readonly<Record<'mutate' | 'evaluate' | 'call', boolean>>,
+  stages: Stages,
 ): Promise<void> {
   if (stages.mutate)
     await webhooks.mutate(attributes, { round: 0, output, change: unchangeable, reinvocation: new Reinvocation() });
@@ -81,7 +93,7 @@ async function runStages(
 }
 
 /** Where the review of a write adds warnings and annotations. */
-export const outputOf = ({ warnings, annotate }: WriteSource): ReviewOutput => ({
+export const outputOf = ({ warnings, annotate }: Pick<WriteSource, 'warnings' | 'annotate'>): ReviewOutput => ({
   warnings,
   annotate: annotate ?? (() => undefined),
 });

@@ -5,6 +5,7 @@ import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import { handshakeHeaders, isWebSocketRequest, offeredProtocols } from '../../streams/websocket/handshake.ts';
+import { admitConnect } from '../admission/connect.ts';
 import type { ServerContext } from '../context.ts';
 import { goErrorText } from '../../api/go-error-text.ts';
 import type { ApiCall, ApiRequest, BodyReply, Reply, UpgradeReply } from '../reply.ts';
@@ -31,11 +32,13 @@ export async function command(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request }: ApiCall,
+  call: ApiCall,
 ): Promise<StreamReplies> {
+  const { request } = call;
   requireCreate(context, info, request);
+  const query = await admitConnect(context, resource, info, call);
   const pod = await podOf(context, resource, info);
-  const { subresource, query } = info;
+  const { subresource } = info;
   const container = containerOf(pod, query.get('container') ?? '');
   const address = hostOf(context, pod);
   requireUpgrade(request);
@@ -68,14 +71,16 @@ export async function portForward(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request }: ApiCall,
+  call: ApiCall,
 ): Promise<StreamReplies> {
+  const { request } = call;
   requireCreate(context, info, request);
+  const query = await admitConnect(context, resource, info, call);
   const pod = await podOf(context, resource, info);
   const address = hostOf(context, pod);
   requireUpgrade(request);
   const { namespace = '', name = '' } = pod.metadata;
-  const location = nodeRequest(address, `/portForward/${namespace}/${name}`, portParameters(info.query));
+  const location = nodeRequest(address, `/portForward/${namespace}/${name}`, portParameters(query));
   const header = headerOf(request);
   const tunnelled = isWebSocketRequest(header) ? tunnelledProtocols(header) : [];
   if (tunnelled.length === 0) {

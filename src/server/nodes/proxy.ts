@@ -11,6 +11,7 @@ import type { Service } from '../../api/kinds/core/service/schema.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { ApiObject } from '../../api/metadata.ts';
+import { admitConnect } from '../admission/connect.ts';
 import type { ServerContext } from '../context.ts';
 import type { ApiCall, ApiRequest, Headers, Reply, UpgradeReply } from '../reply.ts';
 import { methodNotAllowed } from '../reply.ts';
@@ -49,10 +50,12 @@ export async function proxy(
   context: ServerContext,
   resource: Resource,
   info: ResourceRequest,
-  { request }: ApiCall,
+  call: ApiCall,
 ): Promise<Reply | UpgradeReply> {
+  const { request } = call;
   const { proxyPath = '', path } = info;
   if (!methods.includes(request.method)) return methodNotAllowed();
+  await admitConnect(context, resource, info, call);
   const target = targetOf(context, resource, info);
   const question = request.url.indexOf('?');
   const query = question < 0 ? '' : request.url.slice(question);
