@@ -5,6 +5,8 @@ import { join } from 'node:path';
 
 import { Registry } from 'prom-client';
 
+import type { WebhookOptions, WebhookServer } from './cli/up/test-definitions.ts';
+import { installDefinitions, readDefinitions, webhookServer } from './cli/up/test-definitions.ts';
 import type { Settings } from './cli/options/flags.ts';
 import { openLog } from './cli/process/log.ts';
 import { startControlPlane } from './cli/up/control-plane.ts';
@@ -13,6 +15,8 @@ import { upFlags } from './cli/up/flags.ts';
 import { applyTargets, readTargets } from './cli/up/manifest-targets.ts';
 import { readUpOptions } from './cli/up/options.ts';
 import { defaultRanges, maxClusters } from './cli/up/ranges.ts';
+
+export type { WebhookOptions, WebhookServer };
 
 export interface ClusterOptions {
   /** The name of the cluster and of its context; default: `test`. */
@@ -23,6 +27,10 @@ export interface ClusterOptions {
   readonly gates?: Readonly<Record<string, boolean>>;
   /** Manifests to apply before the promise resolves: files or directories. */
   readonly manifests?: readonly string[];
+  /** CustomResourceDefinitions, which are served when the promise resolves: objects, files or directories. */
+  readonly crds?: readonly (string | object)[];
+  /** Webhooks of the test. */
+  readonly webhooks?: WebhookOptions;
   /** Other flags of `fairlead up`, without the dashes: `{ 'service-cluster-ip-range': '10.0.0.0/24' }`. */
   readonly flags?: Readonly<Record<string, string>>;
 }
@@ -57,6 +65,8 @@ export interface Cluster extends AsyncDisposable {
   readonly kubeconfigPath: string;
   /** The address of the DNS server, if the part `dns` runs. */
   readonly dns: { readonly address: string; readonly port: number } | undefined;
+  /** Where the test serves its webhooks; undefined without the option `webhooks`. */
+  readonly webhooks: WebhookServer | undefined;
   /** Stops everything and deletes the data. Stopping twice is the same as stopping once. */
   stop(): Promise<void>;
 }
@@ -75,6 +85,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   stack.defer(() => rm(path, { recursive: true, force: true }));
   const settings = readUpOptions(settingsOf({ ...options, name, path }));
   const manifests = await readTargets(settings.apply);
+  const webhooks = options.webhooks === undefined ? undefined : await webhookServer(options.webhooks);
+  const definitions = await readDefinitions('crds', options.crds ?? [], webhooks);
+  const configurations = await readDefinitions('webhooks', options.webhooks?.configurations ?? [], webhooks);
   const directory = stack.use(await holdDataDirectory(path));
   const running = { ...stack.use(await openLog(settings.log)), metrics: new Registry() };
   const parts = [...settings.parts].filter((part) => part !== 'server');
@@ -84,7 +97,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   if (state === undefined) throw new Error('bug: no cluster was started');
   const problem = state.parts.find(({ problems }) => problems.length > 0);
   if (problem !== undefined) throw new Error(`${problem.name} is not ready: ${problem.problems.join(', ')}`);
+  await installDefinitions(definitions, { name, connect: plane.connect });
   await applyTargets(manifests, { state: plane.state(), connect: plane.connect });
+  await installDefinitions(configurations, { name, connect: plane.connect });
   const kubeconfigPath = directory.at('kubeconfig');
   const started = stack.move();
   return {
@@ -94,6 +109,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     kubeconfig: JSON.parse(await readFile(kubeconfigPath, 'utf8')) as Kubeconfig,
     kubeconfigPath,
     dns: state.dns,
+    webhooks,
     stop: () => started.disposeAsync(),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

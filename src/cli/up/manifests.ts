@@ -21,17 +21,24 @@ export interface Manifest {
 const schema = CORE_SCHEMA.withTags(boolYaml11Tag, mergeTag);
 const extensions = new Set(['.yaml', '.yml', '.json']);
 
-/** The objects of a file, or of all YAML and JSON files of a directory in the order of their names. */
-export async function readManifests(path: string): Promise<readonly Manifest[]> {
+/** Which kinds of objects to read. */
+type Accepts = (kind: unknown) => boolean;
+const everything: Accepts = () => true;
+
+/**
+ * The objects of a file, or of all YAML and JSON files of a directory in the order of their names. Objects of kinds that
+ * are not accepted are skipped.
+ */
+export async function readManifests(path: string, accepts = everything): Promise<readonly Manifest[]> {
   const manifests: Manifest[] = [];
   for (const file of await filesAt(path)) {
-    manifests.push(...parseManifests(await readFile(file, 'utf8'), file));
+    manifests.push(...parseManifests(await readFile(file, 'utf8'), file, accepts));
   }
   return manifests;
 }
 
 /** The objects in YAML or JSON text with any number of documents; a List is its items. */
-export function parseManifests(text: string, file: string): readonly Manifest[] {
+export function parseManifests(text: string, file: string, accepts = everything): readonly Manifest[] {
   let documents: readonly unknown[];
   try {
     documents = loadAll(text, { schema });
@@ -43,7 +50,7 @@ export function parseManifests(text: string, file: string): readonly Manifest[] 
     const source = documents.length === 1 ? file : `${file}, document ${index + 1}`;
     if (document === null || document === undefined) return [];
     refuseAliasBomb(document, 0, aliases, source);
-    return objectsIn(document, source);
+    return objectsIn(document, source, accepts);
   });
 }
 
@@ -61,12 +68,13 @@ function refuseAliasBomb(value: unknown, depth: number, aliases: { charactersLef
   for (const below of Object.values(value)) refuseAliasBomb(below, depth + 1, aliases, source);
 }
 
-function objectsIn(document: unknown, source: string): readonly Manifest[] {
+function objectsIn(document: unknown, source: string, accepts: Accepts): readonly Manifest[] {
   if (!isJsonObject(document)) throw new UsageError(`${source}: expected an object, found ${JSON.stringify(document)}`);
   const { kind, items } = document;
   if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)) {
-    return items.flatMap((item, index) => objectsIn(item, `${source}, item ${index + 1}`));
+    return items.flatMap((item, index) => objectsIn(item, `${source}, item ${index + 1}`, accepts));
   }
+  if (!accepts(kind)) return [];
   const metadata = isJsonObject(document['metadata']) ? document['metadata'] : {};
   const namespace = metadata['namespace'];
   return [
