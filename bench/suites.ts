@@ -13,6 +13,7 @@ import { measureCrds } from './crds.bench.ts';
 import { crowdFlags, crowdTokens, measureCrowd } from './crowd.bench.ts';
 import { measureDashboard } from './dashboard.bench.ts';
 import { measureDns } from './dns.bench.ts';
+import { envtestFigures, measureEnvtest } from './envtest.bench.ts';
 import { measureEtcd } from './etcd.bench.ts';
 import { measureHostileBodies } from './hostile-bodies.bench.ts';
 import { startFairlead } from './fairlead.ts';
@@ -304,6 +305,17 @@ async function runPackage(progress: Progress): Promise<string> {
   return `${table(columns, rows)}\n\netcd and kube-apiserver, which envtest starts: ${Math.round(median(peers))} ms.`;
 }
 
+async function runEnvtest(progress: Progress): Promise<string> {
+  const [apiserver, etcd] = [program('KUBE_APISERVER', 'kube-apiserver'), program('ETCD', 'etcd')];
+  const peer = apiserver === undefined || etcd === undefined ? undefined : { apiserver, etcd };
+  const measured = await measureEnvtest(peer, progress);
+  const rows = envtestFigures.map((name, index) => [
+    name,
+    ...Array.from(measured.values(), (medians) => Math.round(medians[index] ?? NaN)),
+  ]);
+  return table(['', ...measured.keys()], rows);
+}
+
 /** All suites in their order. */
 export const suites: readonly Suite[] = [
   { name: 'api', run: runApi },
@@ -323,4 +335,5 @@ export const suites: readonly Suite[] = [
   { name: 'proxy', run: runProxy },
   { name: 'publisher', run: runPublisher },
   { name: 'package', run: runPackage },
+  { name: 'envtest', run: runEnvtest },
 ];

@@ -117,6 +117,13 @@ test('envtest starts, uses and stops an API server through the launchers', async
   const namespace = await call('get', 'namespace', 'default', '-o', 'name');
   assert.deepEqual([namespace.out, namespace.err], ['namespace/default\n', '']);
   assert.equal((await call('create', 'configmap', 'a')).out, 'configmap/a created\n');
+  // As in envtest, no controllers fill or empty namespaces.
+  await call('create', 'namespace', 'shop');
+  await call('create', 'configmap', 'a', '-n', 'shop');
+  await call('delete', 'namespace', 'shop', '--wait=false');
+  const objects = await call('get', 'serviceaccounts,configmaps', '-n', 'shop', '-o', 'name');
+  assert.equal(objects.out, 'configmap/a\n');
+  assert.equal((await call('get', 'namespace', 'shop', '-o', 'jsonpath={.status.phase}')).out, 'Terminating');
 
   for (const each of [server, etcd]) {
     process.kill(each.pid, 'SIGTERM');
@@ -140,4 +147,9 @@ test('a launcher names the file that is missing, and keeps files that others wro
   );
   assert.equal(server.code, 1);
   assert.match(server.err, /cannot read .*apiserver\.crt: /);
+  const etcd = await run(join(directory, 'etcd'), ['--data-dir=/nowhere']);
+  assert.deepEqual(
+    [etcd.code, etcd.err],
+    [2, 'etcd: --listen-client-urls is missing or not a URL: envtest passes it\n'],
+  );
 });

@@ -4,24 +4,13 @@ import { join } from 'node:path';
 import { fileErrorOf } from '../../api/error-message.ts';
 import { version } from '../program.ts';
 import { FatalError } from '../errors.ts';
-import type { Streams } from '../output.ts';
 import { longRunning } from '../process/long-running.ts';
 import { listenForStop } from '../process/signals.ts';
 import { apiServerOptions, parseKubeFlags } from './kube-flags.ts';
 
-// envtest looks for --insecure-port here: a kube-apiserver that has it gets other flags.
-const help = `kube-apiserver of envtest, run by Fairlead ${version}: an API server with its store in memory.
-
-Flags: those that envtest passes, such as --cert-dir, --client-ca-file, --secure-port and --service-cluster-ip-range. Others are ignored.
-`;
-
 /** Runs an API server with the flags of kube-apiserver until SIGTERM. */
-export async function runApiServer(args: readonly string[], { out }: Streams): Promise<number> {
+export async function runApiServer(args: readonly string[]): Promise<number> {
   const flags = parseKubeFlags(args);
-  if (flags.has('help') || flags.has('h')) {
-    out(help);
-    return 0;
-  }
   const options = apiServerOptions(flags);
   using stop = listenForStop(process, (code) => process.exit(code));
   using running = await longRunning({ level: 'warn', format: 'text' });

@@ -7,6 +7,7 @@ import type { Action, Command } from '../command.ts';
 import { booleanFlag, readFlag } from '../options/flags.ts';
 import { parseBoolean } from '../options/values.ts';
 import { codesOf, FatalError } from '../errors.ts';
+import { version } from '../program.ts';
 import { launchers } from './launchers.ts';
 
 const install: Action = {
@@ -23,6 +24,8 @@ const install: Action = {
     const files = launchers({
       node: process.execPath,
       script: fileURLToPath(new URL('../../../bin/fairlead.js', import.meta.url)),
+      etcdScript: fileURLToPath(new URL('../../../bin/envtest-etcd.js', import.meta.url)),
+      version,
     });
     try {
       await mkdir(dir, { recursive: true });
@@ -69,11 +72,7 @@ export const command: Command = {
     install,
     'kube-apiserver': replacement('run the API server of a test', 'bin/envtest/kube-apiserver --help', async () => {
       const { runApiServer } = await import('./api-server.ts');
-      return ({ args, streams }) => runApiServer(args, streams);
-    }),
-    etcd: replacement('answer health checks in place of etcd', 'bin/envtest/etcd --help', async () => {
-      const { runEtcd } = await import('./etcd.ts');
-      return ({ args, streams }) => runEtcd(args, streams);
+      return ({ args }) => runApiServer(args);
     }),
   },
 };

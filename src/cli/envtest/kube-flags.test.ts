@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import { apiServerOptions, etcdListenAddress, parseKubeFlags } from './kube-flags.ts';
+import { apiServerOptions, parseKubeFlags } from './kube-flags.ts';
 
 suite('flags of Kubernetes', () => {
   const cases: readonly (readonly [args: readonly string[], want: Readonly<Record<string, readonly string[]>>])[] = [
@@ -70,10 +70,4 @@ suite('an API server of envtest', () => {
 
   test('does not start without the files of envtest', () =>
     assert.throws(() => apiServerOptions(parseKubeFlags(['--cert-dir=/tmp'])), /--client-ca-file is missing/));
-});
-
-test('etcd listens on the first client URL', () => {
-  const flags = parseKubeFlags(['--listen-client-urls=http://127.0.0.1:2379,http://[::1]:2379']);
-  assert.deepEqual(etcdListenAddress(flags), { host: '127.0.0.1', port: 2379 });
-  assert.throws(() => etcdListenAddress(new Map()), /--listen-client-urls is missing or not a URL/);
 });

@@ -1,4 +1,4 @@
-// The flags that envtest passes to kube-apiserver and etcd, and their meaning for Fairlead.
+// The flags that envtest passes to kube-apiserver, and their meaning for Fairlead.
 
 import { gateNames } from '../../api/gates.ts';
 import type { AdmissionPlugins } from '../../server/admission/plugins.ts';
@@ -110,14 +110,4 @@ export function apiServerOptions(flags: KubeFlags): ApiServerOptions {
       ...(mode === undefined || mode === 'RBAC' ? [] : [`--authorization-mode ${mode}`]),
     ],
   };
-}
-
-/** The address on which etcd's clients expect it. */
-export function etcdListenAddress(flags: KubeFlags): { readonly host: string; readonly port: number } {
-  const text = flags.get('listen-client-urls')?.at(-1)?.split(',')[0];
-  if (text === undefined || !URL.canParse(text)) {
-    throw new UsageError('--listen-client-urls is missing or not a URL: envtest passes it');
-  }
-  const { hostname, port } = new URL(text);
-  return { host: hostname, port: Number(port) };
 }

@@ -307,6 +307,23 @@ suite('a failed webhook call', () => {
     assert.equal(body.message, `${called} failed to call webhook: ${why}`);
   });
 
+  test('with an expired certificate is reported, and other webhooks and writes continue', async () => {
+    await using expired = await startWebhook(allow, [], { now: new Date(Date.now() - 48 * 3_600_000), days: 1 });
+    await using webhook = await startWebhook(allow);
+    await using server = await testServer();
+    await configure(server, settings(expired), settings(webhook, { name: 'second.example.org' }));
+    const { status, body } = await server.ask('POST', maps, map('a'));
+    assert.equal(status, 500);
+    assert.match(
+      body.message,
+      /failed to call webhook: Post "[^"]+": tls: failed to verify certificate: x509: certificate has expired or is not yet valid/,
+    );
+    const secret = { body: { metadata: { name: 'a' } } };
+    assert.equal((await server.ask('POST', '/api/v1/namespaces/default/secrets', secret)).status, 201);
+    assert.equal((await server.ask('DELETE', `${configurations}/policy`)).status, 200);
+    assert.equal((await server.ask('POST', maps, map('a'))).status, 201);
+  });
+
   test('with a certificate of another authority is reported', async () => {
     await using webhook = await startWebhook(allow);
     await using server = await testServer();

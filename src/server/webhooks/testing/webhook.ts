@@ -28,12 +28,17 @@ export type Responder = (
 const validity = { now: new Date(), days: 1 };
 const authority = issueCa('webhook-test', validity);
 
-export async function startWebhook(respond: Responder, names: readonly string[] = []): Promise<TestWebhook> {
+/** Starts a webhook; `valid` is the validity of its certificate. */
+export async function startWebhook(
+  respond: Responder,
+  names: readonly string[] = [],
+  valid = validity,
+): Promise<TestWebhook> {
   const ca = await authority;
   const pair = await issue(
     ca,
     { use: 'server', commonName: 'webhook', names: { dns: names, ips: ['127.0.0.1'] } },
-    validity,
+    valid,
   );
   const requests: ReviewRequest[] = [];
   let connections = 0;
