@@ -24,7 +24,7 @@ const install: Action = {
     const files = launchers({
       node: process.execPath,
       script: fileURLToPath(new URL('../../../bin/fairlead.js', import.meta.url)),
-      etcdScript: fileURLToPath(new URL('../../../bin/envtest-etcd.js', import.meta.url)),
+      etcdScript: fileURLToPath(new URL('../../../bin/envtest-etcd.cjs', import.meta.url)),
       version,
     });
     try {

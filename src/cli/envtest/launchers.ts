@@ -6,7 +6,7 @@ export interface Program {
   readonly node: string;
   /** `bin/fairlead.js`. */
   readonly script: string;
-  /** `bin/envtest-etcd.js`. */
+  /** `bin/envtest-etcd.cjs`. */
   readonly etcdScript: string;
   readonly version: string;
 }
