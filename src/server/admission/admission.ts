@@ -74,7 +74,7 @@ const validating = new Map<Kind, Validate>([
   [customResourceDefinitionKind, admitDefinition],
 ]);
 
-/** Returns the object with what the plugins of its kind set. */
+/** Returns the object after the completing plugins of its kind. */
 export const completed: Complete = (context, resource, change) =>
   completing.get(resource.kind)?.(context, resource, change) ?? change.next;
 

@@ -18,12 +18,12 @@ export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   /** In the version of the request. */
   readonly kind: Kind;
-  /** What a webhook made of the objects in other versions; filled by `prepareReview`. */
+  /** The objects in other versions, as a conversion webhook returned them. `prepareReview` fills it. */
   readonly versions?: ConvertedObjects;
   /** The other kinds that serve the same objects; a function, since most writes match no rule. */
   readonly equivalents: () => readonly Kind[];
   readonly subresource: string;
-  /** What a subresource shows instead of the object. */
+  /** How the subresource represents the object; undefined: as itself. */
   readonly representation?: (Pick<Representation, 'kind' | 'of'> & Partial<Representation>) | undefined;
   /** The new object; undefined for a deletion. */
   readonly object: ApiObject | undefined;
@@ -96,7 +96,7 @@ export function requestOf(attributes: AdmissionAttributes, kind: Kind): Readonly
 
 const resourceOf = ({ group, version, plural }: Kind): object => ({ group, version, resource: plural });
 
-/** An object of the write as it is reviewed: in another kind, or what a subresource shows of it. */
+/** An object of the write as it is reviewed: in another kind, or as its subresource represents it. */
 export function reviewed(
   { kind: requested, representation, versions }: AdmissionAttributes,
   object: ApiObject | undefined,

@@ -16,7 +16,7 @@ export interface Change {
 /** The request behind a write. */
 export interface WriteSource extends Pick<WriteRequest, 'user' | 'dryRun' | 'warnings' | 'sent' | 'annotate'> {
   readonly subresource: string;
-  /** What the client wrote instead of the object itself, if anything. */
+  /** How the subresource represents the object that the client wrote; undefined: as itself. */
   readonly representation?: AdmissionAttributes['representation'];
 }
 
@@ -64,7 +64,7 @@ export function validateWrite(
 /** The parts of admission that review a write. */
 type Stages = Readonly<Record<'mutate' | 'evaluate' | 'call', boolean>>;
 
-/** The parts that have something to do; `mutates`: the mutating webhooks too. Undefined if none has. */
+/** The parts that apply to a write, with the mutating webhooks if `mutates` is set. Undefined if none applies. */
 export function stagesOf(
   { plugins, webhooks, policies }: ServerContext,
   { mutates }: { readonly mutates: boolean },

@@ -112,7 +112,7 @@ export class Policies {
     return denials;
   }
 
-  /** Runs an evaluation to its end; others run in between if it takes long. */
+  /** Runs an evaluation to its end, and lets other requests run if it takes long. */
   async #finish(
     { policy, binding = '' }: Pick<Denial, 'policy' | 'binding'>,
     steps: Generator<void, PolicyResult>,
