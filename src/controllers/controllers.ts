@@ -115,7 +115,7 @@ class Controllers {
       'pod-garbage-collector-controller': [pods, nodes],
       'disruption-controller': [budgets, pods, deployments, replicaSets, statefulSets, replicationControllers],
       'stored-kinds-controller': storedKinds.map((kind) => caches.of(kind)),
-      scheduler: [pods, nodes, namespaces],
+      scheduler: [pods, nodes, namespaces, budgets],
     };
     for (const name of this.#selected) for (const cache of read[name]) caches.run(cache);
   }

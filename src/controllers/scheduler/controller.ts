@@ -13,6 +13,9 @@ import type { Outcome } from '../../client/queue.ts';
 import { WorkQueue } from '../../client/queue.ts';
 import { hasStatusCode } from '../../client/transport.ts';
 import type { ControllerContext } from '../context.ts';
+import type { Preemption } from './preemption.ts';
+import { preempt, priorityOf } from './preemption.ts';
+import type { Decision } from './schedule.ts';
 import { schedule } from './schedule.ts';
 import { ClusterState } from './state.ts';
 
@@ -53,6 +56,8 @@ class Scheduler {
   readonly #failures = new Map<Key, Failure>();
   /** Pods with a binding that the cache does not contain yet: UID → Pod on its node. */
   readonly #assumed = new Map<string, Pod>();
+  /** Pods whose victims are being deleted: UID → Pod on the node that it waits for. */
+  readonly #nominated = new Map<string, Pod>();
   #cancelRetry: (() => void) | undefined;
 
   constructor(context: ControllerContext) {
@@ -69,7 +74,7 @@ class Scheduler {
 
   async run(signal: AbortSignal): Promise<void> {
     const { caches, workloads } = this.#context;
-    const all = [caches.pods, caches.nodes, workloads.namespaces];
+    const all = [caches.pods, caches.nodes, workloads.namespaces, workloads.budgets];
     try {
       await runController({ queue: this.#queue, caches: all, subscribe: () => this.#subscribe() }, signal);
     } finally {
@@ -105,11 +110,13 @@ class Scheduler {
 
   #podChanged(pod: Pod): void {
     if (isWaiting(pod)) {
+      this.#nominate(pod, pod.status.nominatedNodeName);
       if (!this.#failures.has(keyOf(pod))) this.#queue.add(keyOf(pod));
       return;
     }
     const { uid = '' } = pod.metadata;
     this.#failures.delete(keyOf(pod));
+    this.#nominated.delete(uid);
     if (this.#assumed.has(uid) && !pod.spec.nodeName) return; // the binding is on its way
     this.#assumed.delete(uid);
     this.#state.setPod(pod);
@@ -119,6 +126,7 @@ class Scheduler {
   #podGone(pod: Pod): void {
     const { uid = '' } = pod.metadata;
     this.#failures.delete(keyOf(pod));
+    this.#nominated.delete(uid);
     this.#assumed.delete(uid);
     this.#state.removePod(uid);
     this.#retryFailures();
@@ -131,7 +139,8 @@ class Scheduler {
       this.#cancelRetry = undefined;
       for (const [key, { attempts }] of this.#failures) {
         const delayMs = Math.min(retryMs.most, retryMs.first * 2 ** Math.min(attempts - 1, 10));
-        this.#queue.addAfter(key, attempts <= 1 ? 0 : delayMs);
+        const isNominated = this.#nominated.has(this.#context.caches.pods.get(key)?.metadata.uid ?? '');
+        this.#queue.addAfter(key, attempts <= 1 || isNominated ? 0 : delayMs);
       }
     });
   }
@@ -142,13 +151,20 @@ class Scheduler {
       this.#failures.delete(key);
       return;
     }
-    const decision = schedule(pod, this.#state);
-    if ('message' in decision) return this.#fail(key, pod, decision.message, signal);
+    const { decision, preemption } = this.#decide(pod);
+    if ('message' in decision) {
+      // Reserves the node before the first wait, since other Pods are decided meanwhile.
+      this.#nominate(pod, preemption?.node);
+      const outcome = await this.#fail(key, pod, decision.message, signal);
+      if (preemption !== undefined) await this.#preempt(pod, preemption, signal);
+      return outcome;
+    }
     this.#failures.delete(key);
     const { uid = '' } = pod.metadata;
     // Occupies the node before the first wait, since other Pods are decided meanwhile.
     const placed = { ...pod, spec: { ...pod.spec, nodeName: decision.node } };
     this.#assumed.set(uid, placed);
+    this.#nominated.delete(uid);
     this.#state.setPod(placed);
     try {
       await this.#bind(pod, decision.node, signal);
@@ -159,6 +175,54 @@ class Scheduler {
       throw error;
     }
     this.#record(pod, 'Normal', 'Scheduled', `Successfully assigned ${keyOf(pod)} to ${decision.node}`);
+  }
+
+  /** Decides about a Pod, while Pods of the same or a higher priority occupy the nodes that they wait for. */
+  #decide(pod: Pod): { readonly decision: Decision; readonly preemption?: Preemption | undefined } {
+    const { uid = '' } = pod.metadata;
+    const others = Array.from(this.#nominated.values()).filter(
+      (other) => other.metadata.uid !== uid && priorityOf(other) >= priorityOf(pod),
+    );
+    for (const other of others) this.#state.setPod(other);
+    try {
+      const decision = schedule(pod, this.#state);
+      if ('node' in decision) return { decision };
+      const waiting = this.#nominated.get(uid) ?? pod;
+      return { decision, preemption: preempt(waiting, this.#state, this.#context.workloads.budgets.list()) };
+    } finally {
+      for (const { metadata } of others) this.#state.removePod(metadata.uid ?? '');
+    }
+  }
+
+  #nominate(pod: Pod, node = ''): void {
+    const { uid = '' } = pod.metadata;
+    if (node === '' || this.#assumed.has(uid)) return;
+    const { spec, status } = pod;
+    this.#nominated.set(uid, {
+      ...pod,
+      spec: { ...spec, nodeName: node },
+      status: { ...status, nominatedNodeName: node },
+    });
+  }
+
+  /** Deletes the victims of a Pod. */
+  async #preempt(pod: Pod, { node, victims }: Preemption, signal: AbortSignal): Promise<void> {
+    const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
+    await this.#patchStatus(pod, { nominatedNodeName: node }, signal);
+    for (const victim of victims) {
+      if (victim.metadata.deletionTimestamp !== undefined) continue;
+      const condition = {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'PreemptionByScheduler',
+        message,
+        lastTransitionTime: timestamp(this.#clock.now()),
+      };
+      await this.#patchStatus(victim, { conditions: [condition] }, signal);
+      const { uid = '' } = victim.metadata;
+      await this.#context.client.delete(podKind, nameOf(victim), { preconditions: { uid }, signal });
+      this.#record(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} on node ${node}`);
+    }
   }
 
   async #bind({ metadata }: Pod, node: string, signal: AbortSignal): Promise<void> {
@@ -190,7 +254,7 @@ class Scheduler {
     const old = pod.status.conditions?.find(({ type }) => type === 'PodScheduled');
     if (old?.status === 'False' && old.message === message) return;
     const since = old?.status === 'False' ? old.lastTransitionTime : timestamp(this.#clock.now());
-    const { uid, generation } = pod.metadata;
+    const { generation } = pod.metadata;
     const condition = {
       type: 'PodScheduled',
       ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -199,7 +263,11 @@ class Scheduler {
       message,
       lastTransitionTime: since,
     };
-    const body = { metadata: { uid }, status: { conditions: [condition] } };
+    await this.#patchStatus(pod, { conditions: [condition] }, signal);
+  }
+
+  async #patchStatus(pod: Pod, status: object, signal: AbortSignal): Promise<void> {
+    const body = { metadata: { uid: pod.metadata.uid }, status };
     const options = { body, type: 'strategic', subresource: 'status', signal } as const;
     try {
       await this.#context.client.patch(podKind, nameOf(pod), options);

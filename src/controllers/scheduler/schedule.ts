@@ -31,8 +31,18 @@ export function schedule(pod: Pod, state: ClusterState): Decision {
   return { message: `0/${nodes.length} nodes are available: ${reasons.join(', ')}.` };
 }
 
+/** Problems that the deletion of Pods does not solve. */
+const permanent: ReadonlySet<string> = new Set([
+  'node(s) not found',
+  'node(s) were unschedulable',
+  'node(s) had untolerated taint(s)',
+  "node(s) didn't match Pod's node affinity/selector",
+]);
+
+export const isPermanent = (problem: string): boolean => permanent.has(problem);
+
 /** Returns why a node does not fit; empty: it does. Only the first kind of problem counts, as in Kubernetes. */
-function filterFor(pod: Pod, state: ClusterState): (node: NodeState) => readonly string[] {
+export function filterFor(pod: Pod, state: ClusterState): (node: NodeState) => readonly string[] {
   const { spec } = pod;
   const requests = requestsOf(spec);
   const ports = hostPortsOf(spec);

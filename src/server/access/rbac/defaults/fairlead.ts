@@ -139,6 +139,8 @@ const workloadControllerRole = 'fairlead:workload-controllers';
 /** The scheduler assigns Pods to nodes. */
 const schedulerRules: readonly PolicyRule[] = [
   on('', 'nodes namespaces pods', read),
+  on('policy', 'poddisruptionbudgets', read),
+  on('', 'pods', 'delete'),
   on('', 'pods/binding', 'create'),
   on('', 'pods/status', 'patch'),
   events,
