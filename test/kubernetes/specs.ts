@@ -71,12 +71,26 @@ export const waitsForever = (name: string): boolean => /ValidatingAdmissionPolic
 /** Labels of specs that take minutes, change nodes, or test what is off by default. */
 const excluded = /\[(?:Disruptive|Slow|Flaky|DRA)\]|\[Feature:(?!Ingress\]|PodPriority\])/;
 
-/** Whether a spec needs no container. */
-export function isRunnable(spec: Spec): boolean {
+/** Whether a spec is among some files and names. */
+const isAmong = (spec: Spec, selection: typeof runnable): boolean => {
   const file = spec.LeafNodeLocation.FileName.split('/test/e2e/')[1] ?? '';
   return (
     spec.LeafNodeType === 'It' &&
     !excluded.test(nameOf(spec)) &&
-    runnable.some(([files, specs]) => files.test(file) && specs.test(spec.LeafNodeText))
+    selection.some(([files, specs]) => files.test(file) && specs.test(spec.LeafNodeText))
   );
-}
+};
+
+/** Whether a spec needs no container. */
+export const isRunnable = (spec: Spec): boolean => isAmong(spec, runnable);
+
+/** Specs whose Pods run, end or fail, and serve nothing: the Pods of a machine share its ports without network namespaces. */
+const ofProcesses: typeof runnable = [
+  [/^apps\/(?:controller_revision|daemon_set|ttl_after_finished)\.go$/, /(?:)/],
+  [/^apps\/job\.go$/, /^(?!.*(?:locally restarted|ignore failure matching))/],
+  [/^apps\/(?:deployment|rc|replica_set)\.go$/, /^(?!.*(?:serve a basic image|load-balancer))/],
+  [/^apps\/disruption\.go$/, /^(?!.*(?:unready pods|evict ready pods|evictions:|block an eviction))/],
+];
+
+/** Whether a spec needs Pods that are processes. */
+export const isOfProcesses = (spec: Spec): boolean => isAmong(spec, ofProcesses);
