@@ -24,7 +24,7 @@ const images = 'registry.k8s.io/e2e-test-images';
 /** Image → what runs for it. Servers in the images are replaced by a process that only runs. */
 const imageMap = {
   [`${images}/agnhost`]: `${agnhost} pause`,
-  [`${images}/busybox`]: '/',
+  [`${images}/busybox`]: '/ /bin/sh',
   [`${images}/httpd`]: '/bin/sleep infinity',
   [`${images}/nginx`]: '/bin/sleep infinity',
   'registry.k8s.io/pause': '/bin/sleep infinity',
