@@ -1,7 +1,8 @@
 // Which Pods give way to a Pod with a higher priority that fits no node.
 import type { Pod } from '../../api/kinds/core/pod/schema.ts';
 import type { PodDisruptionBudget } from '../../api/kinds/policy/poddisruptionbudget/kind.ts';
-import { selectorOf } from '../workloads/selector.ts';
+import { requirementsOf } from '../../api/selectors/label-selector.ts';
+import { matchesLabels } from '../../api/selectors/labels.ts';
 import { filterFor, isPermanent } from './schedule.ts';
 import type { ClusterState, NodeState } from './state.ts';
 
@@ -88,15 +89,18 @@ function candidateOn(
 function protectedPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = budgets.map(({ metadata, spec, status }) => ({
     namespace: metadata.namespace,
-    selects: selectorOf(spec.selector),
+    requirements: (spec.selector && requirementsOf(spec.selector)) ?? [],
     disrupted: status.disruptedPods ?? {},
     allowed: status.disruptionsAllowed,
   }));
   return new Set(
     pods.filter((pod) => {
       const own = left.filter(
-        ({ namespace, selects, disrupted }) =>
-          namespace === pod.metadata.namespace && selects(pod) && disrupted[pod.metadata.name ?? ''] === undefined,
+        ({ namespace, requirements, disrupted }) =>
+          namespace === pod.metadata.namespace &&
+          requirements.length > 0 &&
+          matchesLabels(requirements, pod.metadata.labels) &&
+          disrupted[pod.metadata.name ?? ''] === undefined,
       );
       for (const budget of own) budget.allowed--;
       return own.some(({ allowed }) => allowed < 0);
