@@ -29,3 +29,18 @@ test('the server stops when the launcher of an older Node is killed', async () =
   await ended;
   await until('the server has stopped gracefully', async () => (await readState()) === '', 60_000);
 });
+
+test('npm does not warn on the oldest Node that the launcher accepts', async () => {
+  const lock: unknown = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
+  const { packages } = lock as {
+    readonly packages: Readonly<
+      Record<string, { readonly dev?: boolean; readonly engines?: { readonly node?: string } }>
+    >;
+  };
+  assert.equal(packages['']?.engines?.node, '>=20.19.0');
+  const tooNew = Object.entries(packages).filter(([, { dev = false, engines }]) => {
+    const oldest = (engines?.node ?? '*').split('||').map((range) => /(\d+)(?:\.(\d+))?/.exec(range));
+    return !dev && oldest.every((version) => Number(version?.[1] ?? 0) * 100 + Number(version?.[2] ?? 0) > 2019);
+  });
+  assert.deepEqual(tooNew, []);
+});
