@@ -3,7 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,13 +27,7 @@ export async function measureProxy(
   haproxy: string | undefined,
   progress: (text: string) => void,
 ): Promise<readonly ProxyResult[]> {
-  // Connections that begin with `b` get bytes without end; others get an echo.
-  const server = createServer({ noDelay: true }, (socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (data: Buffer) => (data[0] === 98 ? pour(socket) : socket.write(data)));
-  });
-  const target = await freePort();
-  await new Promise<void>((resolve) => server.listen({ port: target, host: '127.0.0.1', backlog: 4096 }, resolve));
+  const { server, port: target } = await startTarget();
   const directory = await mkdtemp(join(tmpdir(), 'fairlead-bench-proxy-'));
   const results: ProxyResult[] = [];
   try {
@@ -57,6 +51,17 @@ export async function measureProxy(
   return results;
 }
 
+/** Starts the server behind a relay: connections that begin with `b` get bytes without end; others get an echo. */
+export async function startTarget(): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (data: Buffer) => (data[0] === 98 ? pour(socket) : socket.write(data)));
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen({ port, host: '127.0.0.1', backlog: 4096 }, resolve));
+  return { server, port };
+}
+
 const program = fileURLToPath(new URL('proxy/relay.ts', import.meta.url));
 
 async function startHaproxy(
@@ -74,17 +79,28 @@ async function startHaproxy(
   return start(haproxy, ['-db', '-f', file]);
 }
 
-async function measure(port: number, { pid = 0 }: ChildProcess): Promise<Omit<ProxyResult, 'relay'>> {
-  await untilOpen(port);
-  await during(pid, (signal) => connections(port, signal)); // warms up the compiler
-  const short = await during(pid, (signal) => connections(port, signal));
-  const trips = await during(pid, (signal) => roundTrips(port, signal));
-  const bytes = await during(pid, (signal) => bulk(port, signal));
+/** Measures the CPU of a relay that listens on a port, or of nothing in between. */
+export async function measure(
+  port: number,
+  { pid = 0 }: { readonly pid?: number | undefined },
+  host = '127.0.0.1',
+): Promise<Omit<ProxyResult, 'relay'>> {
+  await untilOpen(port, host);
+  const place = { host, port };
+  await during(pid, (signal) => connections(place, signal)); // warms up the compiler
+  const short = await during(pid, (signal) => connections(place, signal));
+  const trips = await during(pid, (signal) => roundTrips(place, signal));
+  const bytes = await during(pid, (signal) => bulk(place, signal));
   return {
     connectionMicros: (short.cpuSeconds * 1e6) / short.done,
     roundTripMicros: (trips.cpuSeconds * 1e6) / trips.done,
     gigabytesPerCpuSecond: bytes.done / 1e9 / bytes.cpuSeconds,
   };
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Work done in a fixed time, and the CPU of the relay. */
@@ -98,12 +114,12 @@ async function during(
 }
 
 /** Connects, sends a byte, reads it back, closes; 32 at once. */
-async function connections(port: number, signal: AbortSignal): Promise<number> {
+async function connections(place: Place, signal: AbortSignal): Promise<number> {
   let done = 0;
   const client = async (): Promise<void> => {
     while (!signal.aborted) {
       await new Promise<void>((resolve, reject) => {
-        const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write('x'));
+        const socket = connect({ ...place, noDelay: true }, () => socket.write('x'));
         socket.on('error', reject).on('close', () => resolve());
         socket.on('data', () => socket.destroy());
       });
@@ -115,11 +131,11 @@ async function connections(port: number, signal: AbortSignal): Promise<number> {
 }
 
 /** Sends a byte and reads it back, repeatedly; 8 at once. */
-async function roundTrips(port: number, signal: AbortSignal): Promise<number> {
+async function roundTrips(place: Place, signal: AbortSignal): Promise<number> {
   let done = 0;
   await Promise.all(
     Array.from({ length: 8 }, () =>
-      conversation(port, signal, 'x', (socket) => {
+      conversation(place, signal, 'x', (socket) => {
         done++;
         socket.write('x');
       }),
@@ -129,22 +145,22 @@ async function roundTrips(port: number, signal: AbortSignal): Promise<number> {
 }
 
 /** Reads bytes at the maximum rate; 4 at once. */
-async function bulk(port: number, signal: AbortSignal): Promise<number> {
+async function bulk(place: Place, signal: AbortSignal): Promise<number> {
   let done = 0;
   await Promise.all(
-    Array.from({ length: 4 }, () => conversation(port, signal, 'b', (_, data) => (done += data.length))),
+    Array.from({ length: 4 }, () => conversation(place, signal, 'b', (_, data) => (done += data.length))),
   );
   return done;
 }
 
 function conversation(
-  port: number,
+  place: Place,
   signal: AbortSignal,
   first: string,
   onData: (socket: Socket, data: Buffer) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(first));
+    const socket = connect({ ...place, noDelay: true }, () => socket.write(first));
     socket.on('data', (data: Buffer) => onData(socket, data));
     socket.on('error', reject).on('close', () => resolve());
     signal.addEventListener('abort', () => socket.destroy());
@@ -159,10 +175,10 @@ function pour(socket: Socket): void {
   more();
 }
 
-async function untilOpen(port: number): Promise<void> {
+async function untilOpen(port: number, host: string): Promise<void> {
   for (let count = 0; count < 400; count++) {
     const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect({ port, host: '127.0.0.1' }, () => resolve(true));
+      const socket = connect({ port, host }, () => resolve(true));
       socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
     });
     if (isOpen) return;

@@ -16,6 +16,7 @@ import { measureDns } from './dns.bench.ts';
 import { envtestFigures, measureEnvtest } from './envtest.bench.ts';
 import { measureEtcd } from './etcd.bench.ts';
 import { measureHostileBodies } from './hostile-bodies.bench.ts';
+import { measureGateway } from './gateway.bench.ts';
 import { startFairlead } from './fairlead.ts';
 import { startKubeApiserver } from './kube-apiserver.ts';
 import { measureLimit } from './limit.bench.ts';
@@ -333,6 +334,7 @@ export const suites: readonly Suite[] = [
   { name: 'loadbalancer', run: runLoadBalancers },
   { name: 'multicluster', run: runMulticluster },
   { name: 'proxy', run: runProxy },
+  { name: 'gateway', run: (progress) => measureGateway(program('HAPROXY', 'haproxy'), progress) },
   { name: 'publisher', run: runPublisher },
   { name: 'package', run: runPackage },
   { name: 'envtest', run: runEnvtest },
