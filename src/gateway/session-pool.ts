@@ -29,7 +29,8 @@ export interface Target {
 
 const backoff = { baseMs: 250, maxMs: 10_000 };
 const dialMs = 3000;
-const answerMs = 5000;
+/** Longer than the remote gateway tries endpoints that do not answer. */
+const answerMs = 10_000;
 /** A session without streams is closed after this. */
 const idleMs = 60_000;
 /** Below the number of streams that the peer accepts in one session. */
@@ -54,6 +55,9 @@ interface Peer {
 
 /** The gateway answered, and refused the connection. */
 class RefusedError extends Error {}
+
+/** The gateway has a session, and does not answer in it. */
+class StalledError extends Error {}
 
 /** Pooled sessions with the gateways of other clusters: mutual TLS with the service in the handshake, streams over HTTP/2. */
 export class SessionPool implements Disposable {
@@ -186,8 +190,7 @@ export class SessionPool implements Disposable {
       const session = connect(`http://${cluster}`, { createConnection: () => socket, settings: sessionSettings });
       const entry: Session = { session, socket, streams: 0, usedAt: clock.elapsed() };
       peer.sessions.add(entry);
-      [peer.failures, peer.retryAt] = [0, 0];
-      this.#solved(cluster, place);
+      this.#solved(peer, cluster, place);
       let reason = 'it closed the connection';
       session.on('error', (error) => (reason = messageOf(error)));
       // It renews its certificate, or stops: streams end in their own time, and new ones use another session.
@@ -199,13 +202,14 @@ export class SessionPool implements Disposable {
       keepAlive(session, socket, probeTimes);
       return entry;
     } catch (error) {
-      peer.retryAt = clock.elapsed() + backoffMs(backoff, ++peer.failures, Math.random);
-      this.#failed(cluster, place, messageOf(error));
+      this.#failed(peer, cluster, { place, reason: messageOf(error) });
       throw error;
     }
   }
 
-  #failed(cluster: string, place: string, reason: string): void {
+  /** Tries other gateways first for a while, and reports the reason. */
+  #failed(peer: Peer, cluster: string, { place, reason }: { readonly place: string; readonly reason: string }): void {
+    peer.retryAt = this.#options.clock.elapsed() + backoffMs(backoff, ++peer.failures, Math.random);
     const reasons = this.#problems.get(cluster) ?? new Map<string, string>();
     this.#problems.set(cluster, reasons);
     const text = `gateway ${place}: ${reason}`;
@@ -217,7 +221,8 @@ export class SessionPool implements Disposable {
     reasons.set(place, text);
   }
 
-  #solved(cluster: string, place: string): void {
+  #solved(peer: Peer, cluster: string, place: string): void {
+    [peer.failures, peer.retryAt] = [0, 0];
     const reasons = this.#problems.get(cluster);
     reasons?.delete(place);
     if (reasons?.size === 0) this.#problems.delete(cluster);
@@ -225,9 +230,13 @@ export class SessionPool implements Disposable {
 
   async #openAt(service: GatewayService, gateway: Place, headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
     const entry = await this.#sessionFor(service, gateway);
+    const [peer, place] = [this.#peer(service, gateway), printPlace(gateway)];
     try {
-      return await this.#request(entry, headers);
+      const stream = await this.#request(entry, headers);
+      if (peer.failures > 0) this.#solved(peer, service.cluster, place);
+      return stream;
     } catch (error) {
+      if (error instanceof StalledError) this.#failed(peer, service.cluster, { place, reason: error.message });
       if (error instanceof RefusedError || !entry.session.closed) throw error;
       // The other end was about to close the session, and has not connected anything.
       return this.#request(await this.#sessionFor(service, gateway), headers);
@@ -239,7 +248,7 @@ export class SessionPool implements Disposable {
     const stream = entry.session.request(headers, { endStream: false });
     entry.streams++;
     const late = this.#options.clock.after(answerMs, () => {
-      reject(new Error(`no answer within ${answerMs} ms`));
+      reject(new StalledError(`no answer within ${answerMs} ms`));
       stream.destroy();
     });
     stream.once('response', (answer) => {

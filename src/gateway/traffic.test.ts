@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { suite, test } from 'node:test';
 
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
-import { gatewayProxyProtocolAnnotation } from '../api/kinds/multicluster/gateway.ts';
+import { gatewayProblemsAnnotation, gatewayProxyProtocolAnnotation } from '../api/kinds/multicluster/gateway.ts';
 import { until } from '../server/testing/until.ts';
 import { echoServer, firstLine, reaches, startSet } from './testing/gateways.ts';
 
@@ -103,6 +104,47 @@ suite('without a replica', () => {
     await reaches(place, 'east');
     await remote.stop();
     for (let each = 0; each < 10; each++) assert.equal(await firstLine(place), 'east');
+  });
+
+  test('that answers, connections use another one, and the stall is reported', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { east, west, remote } = await two(stack);
+    const second = await east.gateway(stack);
+    // Without pings in time, only the missing answer shows that a session stalls.
+    const local = await west.gateway(stack, { probeTimes: { everyMs: 60_000, timeoutMs: 60_000 } });
+    const sockets: Socket[] = [];
+    const between = createServer((client) => {
+      const server = connect(remote.peers);
+      sockets.push(client, server);
+      for (const each of [client, server]) each.on('error', () => undefined);
+      client.pipe(server).pipe(client);
+    });
+    between.listen(0, '127.0.0.1');
+    await once(between, 'listening');
+    stack.defer(() => {
+      for (const socket of sockets) socket.destroy();
+      between.close();
+    });
+    const address = between.address();
+    const stalling = { host: '127.0.0.1', port: typeof address === 'object' && address !== null ? address.port : 0 };
+    await east.exports('web', [await echoServer(stack, 'east')], { importers: ['west'] });
+    await west.imports('web', 'east', { port, gateways: [stalling, second.peers] });
+    const place = { host: local.address, port };
+    await reaches(place, 'east');
+    await until('both are used', async () => {
+      await firstLine(place);
+      return sockets.length > 0;
+    });
+    for (const socket of sockets) socket.unpipe();
+    const start = performance.now();
+    for (let each = 0; each < 10; each++) assert.equal(await firstLine(place), 'east');
+    assert.ok(performance.now() - start < 30_000, 'only the first connection waits for the one that stalls');
+    await until('it is reported', async () => {
+      const { items } = await west.client.list(endpointSliceKind, { namespace: 'fairlead-system' });
+      return items.some(({ metadata }) =>
+        metadata.annotations?.[gatewayProblemsAnnotation]?.includes('no answer within'),
+      );
+    });
   });
 
   test('its condition says so, and the replica registers again when it is back', async () => {
