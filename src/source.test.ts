@@ -58,7 +58,13 @@ const subfoldersMayImport: Readonly<Record<string, Readonly<Record<string, reado
     transport: ['message'],
     explain: ['answer', 'controller', 'message', 'records'],
   },
-  loadbalancer: { clouds: [], controller: ['clouds'], health: ['controller'], providers: ['clouds', 'controller'] },
+  loadbalancer: {
+    clouds: [],
+    controller: ['clouds'],
+    health: ['controller'],
+    providers: ['clouds', 'controller'],
+    gateway: ['providers'],
+  },
   multicluster: {
     guard: [],
     merge: [],

@@ -24,6 +24,11 @@ test('every kind that behaves as a custom resource has one definition, whose fir
       'clusterproperties.about.k8s.io': 'v1beta1* v1alpha1',
       'cloudloadbalancers.loadbalancer.fairlead.dev': 'v1alpha1*',
       'clustermembers.multicluster.fairlead.dev': 'v1alpha1*',
+      'gatewayclasses.gateway.networking.k8s.io': 'v1* v1beta1',
+      'gateways.gateway.networking.k8s.io': 'v1* v1beta1',
+      'tcproutes.gateway.networking.k8s.io': 'v1* v1alpha2',
+      'udproutes.gateway.networking.k8s.io': 'v1* v1alpha2',
+      'referencegrants.gateway.networking.k8s.io': 'v1* v1beta1',
     },
   );
 });

@@ -21,6 +21,8 @@ import type { LeaderElectionOptions } from '../client/leadership.ts';
 import type { PartContext, RunningPart } from '../client/part.ts';
 import { queueMetrics } from '../client/queue-metrics.ts';
 import { openCaches } from './controller/caches.ts';
+import { openGatewayCaches } from './gateway/caches.ts';
+import { GatewayController } from './gateway/controller.ts';
 import { ServiceController } from './controller/controller.ts';
 import { serviceControllerMetrics } from './controller/metrics.ts';
 import type { LoadBalancerProvider } from './controller/provider.ts';
@@ -108,7 +110,15 @@ export function runServiceController(
   const informers = new Informers({ client, log });
   const caches = openCaches(informers);
   const { services, nodes, slices } = caches;
-  informers.start(services, nodes, ...(provider.sendsToEndpoints === undefined ? [] : [slices]));
+  const gatewayCaches = openGatewayCaches(informers, slices);
+  const observer = queueMetrics(registry);
+  informers.start(
+    services,
+    nodes,
+    gatewayCaches.classes,
+    gatewayCaches.gateways,
+    ...(provider.sendsToEndpoints === undefined ? [] : [slices]),
+  );
   const controller = new ServiceController({
     client,
     caches,
@@ -116,11 +126,20 @@ export function runServiceController(
     recorder,
     metrics: serviceControllerMetrics(registry),
     log,
-    observer: queueMetrics(registry)('service'),
+    observer: observer('service'),
     clock,
     isRefusalAnEntry,
     ...(workers === undefined ? {} : { workers }),
     ...(random === undefined ? {} : { random }),
+  });
+  const gateways = new GatewayController({
+    client,
+    informers,
+    caches: gatewayCaches,
+    services,
+    clock,
+    log,
+    observer: observer('gateway'),
   });
   const checks = { client, informers, services, slices, recorder, log, clock, classes: provider.classes };
   return runElectedPart({
@@ -131,7 +150,7 @@ export function runServiceController(
     recorders: () => [recorder],
     lead: (term) => {
       const healthChecks = provider.checksHealth === true ? [new HealthChecks(checks).run(term)] : [];
-      return untilAllEnd([controller.run(term), ...healthChecks], term);
+      return untilAllEnd([controller.run(term), gateways.run(term), ...healthChecks], term);
     },
   });
 }

@@ -10,9 +10,12 @@ const header = `# CRDs of the kinds by which clusters share Services, for Kubern
 # \`npm run docs\` writes this file.
 `;
 
+/** Groups of kinds that have nothing to do with clusters, or whose definitions others publish. */
+const others = ['loadbalancer.fairlead.dev', 'gateway.networking.k8s.io'];
+
 /** The content of the file. */
 export const definitionsFile = (): string =>
   header +
-  definitionsOf(kinds.filter(({ group }) => group !== 'loadbalancer.fairlead.dev'))
+  definitionsOf(kinds.filter(({ group }) => !others.includes(group)))
     .map((definition) => dump(definition, { lineWidth: -1, noRefs: true }))
     .join('---\n');

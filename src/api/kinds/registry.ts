@@ -45,6 +45,10 @@ import { serviceKind } from './core/service/kind.ts';
 import { serviceAccountKind } from './core/serviceaccount/kind.ts';
 import { endpointSliceKind } from './discovery/endpointslice/kind.ts';
 import { eventsEventKind } from './events/event/kind.ts';
+import { gatewayBetaKind, gatewayKind } from './gateway/gateway/kind.ts';
+import { gatewayClassBetaKind, gatewayClassKind } from './gateway/gatewayclass/kind.ts';
+import { referenceGrantBetaKind, referenceGrantKind } from './gateway/referencegrant/kind.ts';
+import { tcpRouteAlphaKind, tcpRouteKind, udpRouteAlphaKind, udpRouteKind } from './gateway/route/kinds.ts';
 import { cloudLoadBalancerKind } from './loadbalancer/cloudloadbalancer/kind.ts';
 import { nodeMetricsKind } from './metrics/nodemetrics/kind.ts';
 import { podMetricsKind } from './metrics/podmetrics/kind.ts';
@@ -133,6 +137,16 @@ export const kinds: readonly Kind[] = [
   clusterPropertyAlphaKind,
   cloudLoadBalancerKind,
   clusterMemberKind,
+  gatewayClassKind,
+  gatewayClassBetaKind,
+  gatewayKind,
+  gatewayBetaKind,
+  tcpRouteKind,
+  tcpRouteAlphaKind,
+  udpRouteKind,
+  udpRouteAlphaKind,
+  referenceGrantKind,
+  referenceGrantBetaKind,
   nodeMetricsKind,
   podMetricsKind,
 ];

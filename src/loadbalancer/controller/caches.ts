@@ -1,4 +1,4 @@
-import { indexByService } from '../../api/kinds/discovery/endpointslice/facts.ts';
+import { importKeysOf, indexByService } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import { nodeKind } from '../../api/kinds/core/node/kind.ts';
 import type { Node } from '../../api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../api/kinds/core/service/kind.ts';
@@ -13,11 +13,11 @@ export interface Caches {
   readonly services: Informer<Service>;
   readonly nodes: Informer<Node>;
   /** Started only if needed, because there are many slices. */
-  readonly slices: Informer<EndpointSlice, 'service'>;
+  readonly slices: Informer<EndpointSlice, 'service' | 'import'>;
 }
 
 export const openCaches = (informers: Informers): Caches => ({
   services: informers.of(serviceKind),
   nodes: informers.of(nodeKind),
-  slices: informers.of(endpointSliceKind, { indexes: { service: indexByService } }),
+  slices: informers.of(endpointSliceKind, { indexes: { service: indexByService, import: importKeysOf } }),
 });

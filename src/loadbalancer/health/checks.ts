@@ -26,7 +26,7 @@ export interface HealthCheckOptions {
   readonly client: Client;
   readonly informers: Pick<Informers, 'start'>;
   readonly services: Pick<Informer<Service>, 'get' | 'subscribe'>;
-  readonly slices: Informer<EndpointSlice, 'service'>;
+  readonly slices: Informer<EndpointSlice, 'service' | 'import'>;
   readonly recorder: EventRecorder;
   readonly log: Logger;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export class HealthChecks {
   readonly #running = new Map<Key, AbortController>();
   /** All checks that have not ended, including stopped ones. */
   readonly #loops = new Set<Promise<void>>();
-  readonly #slices: Informer<EndpointSlice, 'service'>;
+  readonly #slices: Informer<EndpointSlice, 'service' | 'import'>;
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;

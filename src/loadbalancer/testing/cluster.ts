@@ -52,7 +52,7 @@ export function clusterOf(server: LocalServer): TestCluster {
 export class TestCluster {
   readonly #transport: () => Transport;
   readonly user: Client;
-  /** All writes of the controllers, such as `PATCH services/web`, except Events. */
+  /** All writes of the controllers, such as `PATCH services/web`, except Events and the GatewayClass of every cluster. */
   readonly writes: string[] = [];
 
   constructor(transport: () => Transport) {
@@ -144,7 +144,7 @@ export class TestCluster {
       request: async (call) => {
         injectFault?.(call);
         const answer = await inner.request(call);
-        const isWrite = call.method !== 'GET' && !call.path.includes('/events');
+        const isWrite = call.method !== 'GET' && !/\/(?:events|gatewayclasses)\b/.test(call.path);
         if (isWrite) this.writes.push(`${answer.status} ${call.method} ${call.path.split('/').slice(-2).join('/')}`);
         return answer;
       },

@@ -4,6 +4,7 @@ import type { ThisNode } from './options.ts';
 import type { Action, Target } from './route.ts';
 import { targetKey } from './route.ts';
 import type { Selection } from './selection.ts';
+import { weightsOf } from './weights.ts';
 import { compareText } from '../../api/order.ts';
 
 /** The affinity timeout by the source cluster of an endpoint; 0: no affinity. */
@@ -31,8 +32,12 @@ export interface PolicyActions {
 
 /** The actions for one port. */
 export function actionsFor(selection: Selection, node: ThisNode, affinityOf: AffinityTimeout): PolicyActions {
-  const targets = (candidates: readonly Candidate[]): readonly Target[] =>
-    candidates.map((candidate) => targetOf(candidate, node, affinityOf)).sort(byTarget);
+  const targets = (candidates: readonly Candidate[]): readonly Target[] => {
+    const weights = weightsOf(candidates);
+    return candidates
+      .map((candidate, index) => ({ ...targetOf(candidate, node, affinityOf), weight: weights?.[index] ?? 1 }))
+      .sort(byTarget);
+  };
   return {
     Cluster: forward(targets(selection.cluster), { type: 'reject' }),
     // Other nodes have endpoints: without a reply, load balancers and clients try those.

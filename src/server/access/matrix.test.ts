@@ -29,14 +29,14 @@ type UserName = keyof typeof users;
 
 /**
  * r reads (get, list, watch); w writes (create, update, patch, delete, deletecollection); u updates and patches, e creates too;
- * c creates, updates and deletes; m creates and deletes; o only updates;
+ * c creates, updates and deletes; m creates and deletes; o only updates; n only creates;
  * upper case holds in `default` too, lower case only in `shop`; a dot is no permission.
  */
 const expected = `
                        viewer editor owner auditor master stranger dns proxy balancer joiner
-services               r      rw     rw    R       RW     .        R   R     RU       RC
+services               r      rw     rw    R       RW     .        R   R     RCU      RC
 endpoints              r      r      r     R       RW     .        .   .     .        .
-endpointslices         r      r      r     R       RW     .        R   R     R        RC
+endpointslices         r      r      r     R       RW     .        R   R     RC       RC
 pods                   r      rw     rw    R       RW     .        R   .     .        .
 configmaps             r      rw     rw    R       RW     .        .   .     .        .
 secrets                .      rw     rw    .       RW     .        .   .     .        .
@@ -49,8 +49,8 @@ resourcequotas         r      r      r     R       RW     .        .   .     .  
 roles                  .      .      rw    .       RW     .        .   .     .        .
 rolebindings           .      .      rw    .       RW     .        .   .     .        .
 serviceexports         r      rw     rw    R       RW     .        .   .     .        RO
-serviceimports         r      r      r     R       RW     .        R   R     .        RC
-importedservices       r      r      r     R       RW     .        R   R     .        RC
+serviceimports         r      r      r     R       RW     .        R   R     R        RC
+importedservices       r      r      r     R       RW     .        R   R     R        RC
 nodes                  .      .      .     .       RW     .        .   R     R        R
 clusterroles           .      .      .     .       RW     .        .   .     .        .
 clusterrolebindings    .      .      .     .       RW     .        .   .     .        .
@@ -58,6 +58,12 @@ servicecidrs           .      .      .     .       RW     .        .   R     .  
 clusterproperties      .      .      .     R       RW     .        .   .     .        RM
 cloudloadbalancers     .      .      .     R       RW     .        .   .     RC       .
 clustermembers         r      r      r     R       RW     .        .   .     .        RO
+gatewayclasses         .      .      .     R       RW     .        .   .     RN       .
+gateways               r      rw     rw    R       RW     .        .   .     R        .
+tcproutes              r      rw     rw    R       RW     .        .   .     R        .
+udproutes              r      rw     rw    R       RW     .        .   .     R        .
+referencegrants        r      rw     rw    R       RW     .        .   .     R        .
+apiservices            .      .      .     .       RW     .        .   .     .        .
 pods.metrics.k8s.io    r      r      r     R       RW     .        .   .     .        .
 nodes.metrics.k8s.io   .      .      .     R       RW     .        .   .     .        .
 `;
@@ -73,6 +79,7 @@ const letters: Readonly<Record<string, readonly Verb[]>> = {
   c: ['create', 'update', 'delete'],
   m: ['create', 'delete'],
   o: ['update'],
+  n: ['create'],
 };
 
 /** The verbs that a cell of the table allows in a namespace. */

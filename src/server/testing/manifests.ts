@@ -181,6 +181,21 @@ const contents: Readonly<Record<string, Content>> = {
   'about.k8s.io/v1beta1 ClusterProperty': { spec: { value: 'east' } },
   'about.k8s.io/v1alpha1 ClusterProperty': { spec: { value: 'east' } },
   'multicluster.fairlead.dev/v1alpha1 ClusterMember': { spec: { secretRef: { name: 'web' } } },
+  ...Object.fromEntries(
+    ['v1', 'v1beta1', 'v1alpha2'].flatMap((version) => {
+      const group = `gateway.networking.k8s.io/${version}`;
+      const route = { spec: { rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] } };
+      const listeners = [{ name: 'web', port: 80, protocol: 'TCP' }];
+      const from = [{ group: 'gateway.networking.k8s.io', kind: 'TCPRoute', namespace: 'default' }];
+      return [
+        [`${group} GatewayClass`, { spec: { controllerName: 'example.org/gateway' } }],
+        [`${group} Gateway`, { spec: { gatewayClassName: 'web', listeners } }],
+        [`${group} TCPRoute`, route],
+        [`${group} UDPRoute`, route],
+        [`${group} ReferenceGrant`, { spec: { from, to: [{ group: '', kind: 'Service' }] } }],
+      ];
+    }),
+  ),
   'loadbalancer.fairlead.dev/v1alpha1 CloudLoadBalancer': {
     spec: { provider: 'aws', kind: 'nlb', era: 'today', service: { namespace: 'default', name: 'web', uid: '1' } },
   },

@@ -5,6 +5,7 @@ import type { ClusterRoleBinding } from '../../../../api/kinds/rbac/clusterroleb
 import type { RoleBinding } from '../../../../api/kinds/rbac/rolebinding/kind.ts';
 import type { Role } from '../../../../api/kinds/rbac/role/kind.ts';
 import type { PolicyRule } from '../../../../api/kinds/rbac/policy-rule.ts';
+import { gatewayGroup } from '../../../../api/kinds/gateway/labels.ts';
 import { partUser } from '../../identity/users.ts';
 import { binding, change, inNamespace, named, on, read, role, user } from './role-table.ts';
 
@@ -52,10 +53,15 @@ export const partRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   dns: [services, slices, imports, on('', 'namespaces pods', read)],
   proxy: [services, slices, imports, on('', 'nodes', read), on('networking.k8s.io', 'servicecidrs', read), events],
   loadbalancer: [
-    on('', 'services', `${read} patch update`),
+    // It creates Services and EndpointSlices for Gateways.
+    on('', 'services', `${readWrite} patch`),
     on('', 'services/status', 'patch update'),
-    on('', 'nodes', read),
-    slices,
+    on('', 'nodes namespaces', read),
+    on('discovery.k8s.io', 'endpointslices', readWrite),
+    imports,
+    on(gatewayGroup, 'gatewayclasses', `${read} create`),
+    on(gatewayGroup, 'gateways tcproutes udproutes referencegrants', read),
+    on(gatewayGroup, 'gatewayclasses/status gateways/status tcproutes/status udproutes/status', 'update'),
     on('loadbalancer.fairlead.dev', 'cloudloadbalancers', readWrite),
     events,
   ],
@@ -157,9 +163,16 @@ export const fairleadRoles: readonly ClusterRole[] = [
       on('multicluster.k8s.io', 'importedservices importedservices/status', read),
       on('about.k8s.io', 'clusterproperties', read),
       on('loadbalancer.fairlead.dev', 'cloudloadbalancers', read),
+      on(gatewayGroup, 'gatewayclasses gateways tcproutes udproutes referencegrants', read),
       on('multicluster.fairlead.dev', 'clustermembers', read),
     ],
     ['view'],
+  ),
+  // As Services of type LoadBalancer, which editors may create, too.
+  role(
+    'fairlead:aggregate-to-edit',
+    [on(gatewayGroup, 'gateways tcproutes udproutes referencegrants', change)],
+    ['edit'],
   ),
   // Without imports on purpose, as for endpoints: they direct traffic. Exporting has its own role, so that an
   // administrator can remove it from `edit` with one label and grant it per namespace (MCS-30).
