@@ -84,7 +84,7 @@ function withDefaults(listener: Listener): Listener {
 }
 
 const protocolName =
-  /^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/[A-Za-z0-9]+$/;
+  /^(?:[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/[A-Za-z0-9]+)$/;
 const origins = ['All', 'Selector', 'Same', 'None'];
 
 function specErrors({ spec }: Gateway): readonly FieldError[] {
