@@ -4,7 +4,9 @@ import fc from 'fast-check';
 
 import type { Kind } from '../api/kind.ts';
 import { apiVersionOf } from '../api/kind.ts';
+import { validatingAdmissionPolicyKind } from '../api/kinds/admissionregistration/validatingadmissionpolicy/kind.ts';
 import { customResourceDefinitionKind } from '../api/kinds/apiextensions/customresourcedefinition/kind.ts';
+import { apiServiceKind } from '../api/kinds/apiregistration/apiservice/kind.ts';
 import { kinds } from '../api/kinds/registry.ts';
 import { arbitraryStruct } from '../api/schema/testing/arbitrary.ts';
 import type { StructSchema } from '../api/schema/schema.ts';
@@ -116,12 +118,16 @@ test('POST of any input is rejected with a Status, or the object reads back and 
   );
 });
 
+/** Kinds of which the server writes the status after the reply. */
+const hasServerStatus = new Set(
+  [customResourceDefinitionKind, validatingAdmissionPolicyKind, apiServiceKind].map(({ kind }) => kind),
+);
+
 /** Asserts that an accepted object reads back as returned, and that PUT and apply of it change nothing. */
 async function checkStable(server: TestServer, kind: Kind, created: Answer): Promise<void> {
   const { name } = created.body.metadata as { readonly name: string };
   const path = `${collectionOf(kind)}/${encodeURIComponent(name)}`;
-  // The server writes the status of a definition after the reply.
-  if (kind.kind === customResourceDefinitionKind.kind) return remove(server, kind, path);
+  if (hasServerStatus.has(kind.kind)) return remove(server, kind, path);
   const read = await server.ask('GET', path);
   assert.deepEqual(read.body, created.body);
   for (const accept of [
