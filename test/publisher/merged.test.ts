@@ -11,9 +11,9 @@ import { run } from '../harness/command.ts';
 import { startFairlead, temporaryDirectory } from '../harness/fairlead.ts';
 import { findKubectls } from '../harness/kubectl.ts';
 import { unlessInstalled } from '../harness/needs.ts';
-import { FairleadProcess } from '../harness/process.ts';
+import { FairleadProcess, root } from '../harness/process.ts';
 import type { SetCluster } from '../multicluster/set.ts';
-import { startSet } from '../multicluster/set.ts';
+import { leaseMs, startPlaces } from '../multicluster/set.ts';
 import { key, keyFile, PrimaryServer } from './servers.ts';
 import { balanced, setIngress, startStand } from './stand.ts';
 
@@ -96,12 +96,15 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await waitFor(targets.slice(0, 1));
   });
 
-  test('SRV-10 a Kerberos client outside finds all clusters by one name, and a lost cluster is removed from it when its lease expires', async () => {
+  test('SRV-10 a Kerberos client outside finds all clusters by one name, a draining cluster is left out, and a lost one is removed when its lease expires', async () => {
     await using stack = new AsyncDisposableStack();
     const primary = stack.use(await PrimaryServer.start('Knot'));
     const places = ['west', 'east'].map((id) => ({ id, region: 'eu', zone: `eu-${id}` }));
-    const [west, east] = await startSet(places, stack);
+    const { clusters, flags: controllerFlags } = await startPlaces(places, stack);
+    const [west, east] = clusters;
     assert.ok(west && east);
+    const lease = ['--source-lease-duration', `${leaseMs / 1000}s`, '--leader-elect=false'];
+    await stack.use(new FairleadProcess(['multicluster', ...controllerFlags, ...lease])).ready();
     const folder = stack.use(await temporaryDirectory());
     const keyPath = join(folder.path, 'key.conf');
     await writeFile(keyPath, keyFile(key));
@@ -133,6 +136,21 @@ describe('the public name of a merged service', { skip: unlessInstalled('named',
     await until('both clusters are published', async () => (await answers('idm')) === 'A 127.32.7.1,A 127.32.7.2');
     for (const protocol of protocols)
       assert.equal(await answers(`_kerberos._${protocol.toLowerCase()}.idm`, 'SRV'), 'SRV 0 100 8088 idm.example.org.');
+
+    const [membersFlag = '', members = ''] = controllerFlags;
+    const mcs = async (command: string, id: string): Promise<void> => {
+      const words = [join(root, 'bin', 'fairlead.js'), 'mcs', command, id, membersFlag, members];
+      const { code, out, err } = await run(process.execPath, words);
+      assert.equal(code, 0, `${out}${err}`);
+    };
+    await mcs('drain', 'east');
+    await until('the draining cluster is left out', async () => (await answers('idm')) === 'A 127.32.7.1');
+    await mcs('drain', 'west');
+    await until('no drain takes all', async () => (await answers('idm')) === 'A 127.32.7.1,A 127.32.7.2');
+    await mcs('undrain', 'east');
+    await until('the other one is left out', async () => (await answers('idm')) === 'A 127.32.7.2');
+    await mcs('undrain', 'west');
+    await until('both are published again', async () => (await answers('idm')) === 'A 127.32.7.1,A 127.32.7.2');
     await west.kill();
     await until('the lost cluster is gone', async () => (await answers('idm')) === 'A 127.32.7.2');
   });

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { merge } from '../merge/merge.ts';
+import type { Merged } from '../merge/merged.ts';
 import type { ClusterExport } from '../record.ts';
 import { endpoint, http, member, record, sourceSlice, web } from '../testing/records.ts';
 import type { RecordSettings } from '../testing/records.ts';
 import type { VipState } from '../vip/allocator.ts';
 import type { Target } from './desired.ts';
-import { drainText } from './drain.ts';
+import { drainText, withDraining } from './drain.ts';
 import { emptyMember, settle } from './testing/actual.ts';
 
 const vip: VipState = { state: 'reserved', ips: ['241.0.0.7'], families: ['IPv4'] };
@@ -112,6 +113,24 @@ describe('endpoints of a draining cluster', () => {
     const found = imported([record('east'), record('west')], { drainingClusters: new Set(['east']) });
     assert.deepEqual(found, { east: last, west: used });
   });
+});
+
+test('the public name marks the clusters that drain, until they do not', () => {
+  const named = { metadata: { ...web, annotations: { 'fairlead.dev/hostname': 'web.example.org' } } };
+  const service = { ...(record('east').service ?? assert.fail()), ...named };
+  const merged = merge(web, [record('east', { service }), record('west')]);
+  const marked = (given: Merged, draining: readonly string[]): readonly unknown[] =>
+    (withDraining(given, new Set(draining)).views.supercluster?.publication?.clusters ?? []).map(
+      ({ cluster, draining: mark }) => [cluster, mark],
+    );
+  assert.deepEqual(marked(merged, ['east']), [
+    ['east', true],
+    ['west', undefined],
+  ]);
+  assert.deepEqual(marked(withDraining(merged, new Set(['east'])), ['west']), [
+    ['east', undefined],
+    ['west', true],
+  ]);
 });
 
 test('the progress of a drain names the services, at most five', () => {

@@ -2,7 +2,7 @@
 import { isReady } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import type { EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import type { Key } from '../../client/key.ts';
-import type { Merged } from '../merge/merged.ts';
+import type { Merged, View } from '../merge/merged.ts';
 import type { MirrorRule } from './mirror.ts';
 import { routedPorts } from './mirror.ts';
 
@@ -59,6 +59,19 @@ function readyPorts({ slices, rule }: Contribution): readonly string[] {
     const names = (ports ?? []).length === 0 ? [''] : routedPorts(ports ?? [], rule).map(({ name = '' }) => name);
     return names.map((name) => `${addressType} ${name}`);
   });
+}
+
+/** Marks the draining clusters in the public name of a service, so that the publisher prefers others. */
+export function withDraining(merged: Merged, draining: ReadonlySet<string>): Merged {
+  const mark = (view: View | undefined): View | undefined => {
+    if (view?.publication === undefined) return view;
+    const clusters = view.publication.clusters.map(({ draining: _before, ...each }) =>
+      draining.has(each.cluster) ? { ...each, draining: true as const } : each,
+    );
+    return { ...view, publication: { ...view.publication, clusters } };
+  };
+  const { supercluster, clusterset } = merged.views;
+  return { ...merged, views: { supercluster: mark(supercluster), clusterset: mark(clusterset) } };
 }
 
 /** The progress of a drain: services by what other clusters do with the endpoints of the draining one. */

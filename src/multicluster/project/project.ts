@@ -12,6 +12,7 @@ import type { Actual, Desired, Refusal, Target } from './desired.ts';
 import { gatewayRefusals } from './gateway.ts';
 import { derivedServiceFor, importedServiceFor, importStatusFor, serviceImportFor } from './imports.ts';
 import { derivedName, isOurs } from './labels.ts';
+import { withDraining } from './drain.ts';
 import { MirrorCache } from './mirror.ts';
 import type { Owners } from './slices.ts';
 import { mirroredSlices } from './slices.ts';
@@ -32,7 +33,7 @@ export function project(merged: Merged, target: Target): Desired {
   const untouchedClusters = unknownClusters.union(lostClusters);
   const refusal = refusalOf(merged, target);
   if (refusal !== undefined) return nothing(merged, [refusal], untouchedClusters);
-  const known = withUnknown(merged, actual, unknownClusters);
+  const known = withDraining(withUnknown(merged, actual, unknownClusters), drainingClusters);
   const supercluster = member.serves.supercluster ? known.views.supercluster : undefined;
   const clusterset = member.serves.clusterset ? known.views.clusterset : undefined;
   const addressed = [clusterset, supercluster].find((view) => view?.type === 'ClusterSetIP');

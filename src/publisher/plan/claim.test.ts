@@ -381,7 +381,11 @@ describe('an import', () => {
     ports: [{ label: 'http', protocol: 'TCP', port: 80 } as const],
   };
   const west = { ...east, cluster: 'west', targets: ['192.0.2.2'] };
-  const of = (publication: MergedPublication | string, clusters: readonly string[]): Claim | undefined =>
+  const of = (
+    publication: MergedPublication | string,
+    clusters: readonly string[],
+    isReady: (cluster: string) => boolean = () => true,
+  ): Claim | undefined =>
     claimOfImport(
       {
         metadata: {
@@ -392,7 +396,12 @@ describe('an import', () => {
           },
         },
       },
-      { ...nowhere, slices: clusters.map((cluster) => slice([], { [sourceClusterLabel]: cluster })) },
+      {
+        ...nowhere,
+        slices: clusters.map((cluster) =>
+          slice([{ conditions: { ready: isReady(cluster) } }], { [sourceClusterLabel]: cluster }),
+        ),
+      },
     );
   const merged = { hostname: 'shop.example.org', ttl: '30', clusters: [east, west] };
   const srv = http.replace(' 60 ', ' 30 ');
@@ -421,6 +430,30 @@ describe('an import', () => {
     const without = { ...merged, clusters: [east, west].map((each) => ({ ...each, targets: [] })) };
     const claim = of(without, ['east']);
     assert.deepEqual([claim?.sets, claim?.isKept, reasons(claim)], [[], undefined, ['Pending']]);
+  });
+
+  describe('with clusters that drain', () => {
+    const drained = { ...east, draining: true as const };
+    const addresses = (claim: Claim | undefined): readonly string[] =>
+      (claim?.sets ?? []).flatMap(({ type, values }) => (type === 'A' ? values : []));
+    const both = ['192.0.2.1', '192.0.2.2'];
+    const names = ['east', 'west'];
+    const draining = { ...merged, clusters: [drained, west] };
+
+    test('has the targets of the others', () => assert.deepEqual(addresses(of(draining, names)), ['192.0.2.2']));
+    test('has all if all drain', () => {
+      const all = { ...merged, clusters: [drained, { ...west, draining: true as const }] };
+      assert.deepEqual(addresses(of(all, names)), both);
+    });
+    test('has all if no other is ready', () =>
+      assert.deepEqual(addresses(of(draining, names, (cluster) => cluster !== 'west')), both));
+    test('has theirs if no other has a load balancer', () => {
+      const alone = { ...merged, clusters: [drained, { ...west, targets: [] }] };
+      assert.deepEqual(addresses(of(alone, names)), ['192.0.2.1']);
+    });
+    test('has theirs if the others are lost', () => assert.deepEqual(addresses(of(draining, ['east'])), ['192.0.2.1']));
+    test('has nothing of what `draining` is not true in', () =>
+      assert.equal(of(printPublication(draining).replace('"draining":true', '"draining":"yes"'), names), undefined));
   });
 
   test('is the alias of the oldest export if clusters have host names', () => {

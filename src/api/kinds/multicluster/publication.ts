@@ -13,6 +13,8 @@ export interface ClusterTargets {
   /** Addresses of the load balancer, or its host names. */
   readonly targets: readonly string[];
   readonly ports: readonly ExposedPort[];
+  /** The cluster drains: its targets are left out while another cluster can replace them. */
+  readonly draining?: true;
 }
 
 /** The public name of a merged service. */
@@ -50,7 +52,8 @@ const isClusterTargets = (value: Fields): boolean =>
   typeof value['cluster'] === 'string' &&
   Array.isArray(value['targets']) &&
   value['targets'].every((target) => typeof target === 'string') &&
-  isListOf(value['ports'], isExposedPort);
+  isListOf(value['ports'], isExposedPort) &&
+  (value['draining'] === undefined || value['draining'] === true);
 
 const isExposedPort = ({ label, protocol, port }: Fields): boolean =>
   typeof label === 'string' && typeof protocol === 'string' && typeof port === 'number';
