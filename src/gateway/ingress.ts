@@ -82,7 +82,10 @@ export class Ingress implements AsyncDisposable {
   /** Listens for gateways of other clusters; resolves with the port. */
   listen({ host, port }: Place): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#listener.once('error', reject);
+    this.#listener.on('error', (error) => {
+      reject(error);
+      this.#options.log.error({ reason: error.message }, 'listener for gateways of other clusters failed');
+    });
     this.#listener.listen(port, host, () => {
       const address = this.#listener.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);
@@ -205,7 +208,7 @@ export class Ingress implements AsyncDisposable {
     const { metrics } = this.#options;
     const refuse = (status: number, reason: string): void => {
       metrics.connections.inc({ cluster, direction: 'in', result: status === 403 ? 'refused' : 'failed' });
-      if (stream.destroyed || stream.headersSent) return;
+      if (isGone(stream) || stream.headersSent) return;
       stream.respond({ ':status': status });
       stream.end(reason);
     };
@@ -232,6 +235,9 @@ export class Ingress implements AsyncDisposable {
   }
 }
 
+/** Whether the peer has reset a stream, which then throws when it is used. */
+const isGone = (stream: ServerHttp2Stream): boolean => stream.destroyed || stream.closed;
+
 const textOf = (header: string | readonly string[] | undefined): string => (typeof header === 'string' ? header : '');
 
 function shuffled<T>(list: readonly T[]): readonly T[] {
@@ -256,7 +262,7 @@ async function connectStream(
       return undefined;
     });
     if (socket === undefined) continue;
-    if (stream.destroyed) {
+    if (isGone(stream)) {
       socket.destroy();
       return;
     }
@@ -306,8 +312,9 @@ function serveDatagrams(stream: ServerHttp2Stream, endpoint: Place): void {
     isOpen = false;
     socket.close();
   });
-  socket.connect(endpoint.port, endpoint.host, () => {
-    if (!isOpen) return;
+  socket.connect(endpoint.port, endpoint.host);
+  socket.once('connect', () => {
+    if (!isOpen || isGone(stream)) return;
     stream.respond({ ':status': 200 });
     stream.on('data', (bytes: Buffer) => {
       idle.refresh();

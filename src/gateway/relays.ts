@@ -35,11 +35,6 @@ export class Relays implements Disposable {
     this.#options = options;
   }
 
-  /** The clusters that are connected. */
-  get clusters(): readonly string[] {
-    return [...this.#sessions.keys()].toSorted();
-  }
-
   /** Adds the session of a gateway. */
   add(cluster: string, socket: TLSSocket): void {
     const { log, probeTimes = defaultProbeTimes } = this.#options;
@@ -63,7 +58,7 @@ export class Relays implements Disposable {
 
   /** Passes a connection on to the gateway of a cluster, in turn to each of its replicas. */
   pass(cluster: string, connection: Socket): void {
-    const sessions = this.#sessions.get(cluster) ?? [];
+    const sessions = (this.#sessions.get(cluster) ?? []).filter(({ session }) => !session.closed && !session.destroyed);
     const next = sessions[this.#turn++ % Math.max(1, sessions.length)];
     if (next === undefined) {
       const reason = `no gateway of cluster "${cluster}" is connected to this one`;
@@ -72,12 +67,17 @@ export class Relays implements Disposable {
       return;
     }
     const stream = next.session.request({ ':method': 'CONNECT', ':authority': cluster }, { endStream: false });
+    const fail = (): void => void connection.destroy();
     stream.once('response', ({ ':status': status }) => {
-      if (status === 200) join(connection, stream);
-      else stream.destroy();
+      if (status !== 200) {
+        stream.destroy();
+        return;
+      }
+      stream.off('close', fail); // bytes for a slow reader may still wait in the connection
+      join(connection, stream);
     });
-    stream.on('error', () => connection.destroy());
-    stream.once('close', () => connection.destroy());
+    stream.on('error', fail);
+    stream.once('close', fail);
     connection.once('close', () => stream.destroy());
   }
 
