@@ -54,9 +54,16 @@ export class EgressListeners implements AsyncDisposable {
         listener.close();
       }
     }
-    for (const [key, route] of routes)
-      if (!this.#listeners.has(key))
-        this.#listeners.set(key, route.protocol === 'TCP' ? this.#tcp(route) : this.#udp(route));
+    for (const [key, route] of routes) if (!this.#listeners.has(key)) this.#listeners.set(key, this.#open(route));
+  }
+
+  /** Opens the ports again that could not be opened. */
+  retry(): void {
+    const failed = new Map([...this.#listeners].filter(([, { problem }]) => problem !== undefined));
+    for (const [key, listener] of failed) {
+      listener.close();
+      this.#listeners.set(key, this.#open(listener.route));
+    }
   }
 
   /** A sentence for each port that cannot be opened. */
@@ -71,6 +78,10 @@ export class EgressListeners implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const listener of this.#listeners.values()) listener.close();
     this.#listeners.clear();
+  }
+
+  #open(route: Egress): Listener {
+    return route.protocol === 'TCP' ? this.#tcp(route) : this.#udp(route);
   }
 
   #tcp(route: Egress): Listener {
@@ -96,7 +107,9 @@ export class EgressListeners implements AsyncDisposable {
         for (const socket of sockets) socket.destroy();
       },
     };
-    server.on('error', (error) => (listener.problem = messageOf(error)));
+    server.on('error', (error) => {
+      if (!server.listening) listener.problem = messageOf(error);
+    });
     server.listen(route.port, this.#options.address);
     return listener;
   }
@@ -135,7 +148,11 @@ export class EgressListeners implements AsyncDisposable {
         for (const flow of flows.values()) flow.end();
       },
     };
-    socket.on('error', (error) => (listener.problem = messageOf(error)));
+    let isBound = false;
+    socket.once('listening', () => (isBound = true));
+    socket.on('error', (error) => {
+      if (!isBound) listener.problem = messageOf(error); // otherwise a datagram could not be sent, and is dropped
+    });
     socket.on('message', (datagram, client) => {
       const from = printPlace({ host: client.address, port: client.port });
       let flow = flows.get(from);
@@ -215,6 +232,7 @@ class Flow {
     this.#stream = stream;
     const reader = new DatagramReader();
     stream.on('data', (bytes: Buffer) => {
+      if (this.#hasEnded) return; // the socket may be closed
       this.#idle.refresh();
       for (const datagram of reader.read(bytes)) if (datagram.length <= maxDatagram) this.#options.reply(datagram);
     });

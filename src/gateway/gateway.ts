@@ -1,11 +1,8 @@
-import { X509Certificate } from 'node:crypto';
-
 import { messageOf } from '../api/error-message.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
 import { managedByLabel } from '../api/kinds/discovery/endpointslice/labels.ts';
 import type { Place } from '../api/kinds/multicluster/gateway.ts';
 import { gatewayManagedBy, gatewayService } from '../api/kinds/multicluster/gateway.ts';
-import { clusterIdErrors } from '../api/kinds/multicluster/cluster-id.ts';
 import { sourceClusterLabel } from '../api/kinds/multicluster/labels.ts';
 import type { Clock } from '../client/clock.ts';
 import { sleep, systemClock } from '../client/clock.ts';
@@ -16,6 +13,7 @@ import { setImmediate } from '../machine/timers.ts';
 import type { ProbeTimes } from '../streams/http2-session.ts';
 import { EgressListeners } from './egress.ts';
 import type { GatewayTls } from './identity.ts';
+import { clusterOfFiles } from './identity.ts';
 import { Ingress } from './ingress.ts';
 import { gatewayMetrics } from './metrics.ts';
 import type { RegistrarTimes } from './registration.ts';
@@ -46,17 +44,7 @@ const checkMs = 1000;
 /** How long open connections may take to end when the gateway stops. */
 const drainMs = 5000;
 
-/** The cluster that a certificate of a gateway identifies. Throws if it identifies none. */
-export function clusterOfCertificate(cert: string): string {
-  const { subject } = new X509Certificate(cert);
-  const name = /(?:^|\n)CN=(.*)/.exec(subject)?.[1] ?? '';
-  const [problem] = clusterIdErrors(name);
-  if (problem !== undefined)
-    throw new Error(`the common name "${name}" of the certificate is not a cluster ID: ${problem}`);
-  return name;
-}
-
-/** Starts a gateway: the way between the Services of this cluster and the other clusters of its set. */
+/** Starts a gateway, which connects the Services of this cluster and of the other clusters of its set. */
 export function startGateway(context: PartContext, options: GatewayOptions): RunningPart {
   const stop = new AbortController();
   const failure = Promise.withResolvers<never>();
@@ -80,8 +68,8 @@ export function startGateway(context: PartContext, options: GatewayOptions): Run
     problems: () => problems(),
     listens,
     async [Symbol.asyncDispose]() {
+      stop.abort(); // first, so that a start that waits for the API server ends
       await ready.catch(() => undefined);
-      stop.abort();
       await stack.disposeAsync();
     },
   };
@@ -100,7 +88,7 @@ async function run(
   { stack, signal, fail, onStart }: Run,
 ): Promise<void> {
   let tls = await options.tls();
-  const own = clusterOfCertificate(tls.cert);
+  const own = clusterOfFiles(tls);
   const pool = new SessionPool({ tls: () => tls, clock, log, probeTimes });
   const relays = new Relays({ log, probeTimes });
   const metrics = gatewayMetrics(registry, { sessions: () => pool.sessions, peers: () => ingress.sessions });
@@ -152,6 +140,7 @@ async function run(
         probeTimes,
       }),
   );
+  let renewalProblem: string | undefined;
   onStart({
     port,
     problems: () => [
@@ -163,21 +152,25 @@ async function run(
   });
   const running = Promise.all([
     ...reverse.map((each) => each.run(signal)),
-    every(clock, checkMs, signal, () => pool.check([...routes.egress.values()])),
+    every(clock, checkMs, signal, () => {
+      egress.retry();
+      return pool.check([...routes.egress.values()]);
+    }),
     every(clock, renewMs, signal, async () => {
-      const next = await options.tls().catch((error: unknown) => {
-        log.error({ reason: messageOf(error) }, 'certificates not read again, the previous ones stay');
-        return tls;
+      const next = await readRenewed(options.tls, own).catch((error: unknown) => {
+        const reason = messageOf(error);
+        if (reason !== renewalProblem)
+          log.error({ reason }, 'certificates not reloaded, the previous ones stay in use');
+        renewalProblem = reason;
+        return undefined;
       });
+      if (next === undefined) return;
+      renewalProblem = undefined;
       if (next.cert === tls.cert && next.key === tls.key && next.ca === tls.ca) return;
-      if (clusterOfCertificate(next.cert) !== own) {
-        log.error({ cluster: own }, 'the new certificate is of another cluster, the previous one stays');
-        return;
-      }
       tls = next;
       ingress.renew(tls);
       pool.renew();
-      log.info({ cluster: own }, 'uses renewed certificates');
+      log.info({ cluster: own }, 'certificates renewed');
     }),
     informers.synced(signal).then(
       () => registrar.run(signal),
@@ -201,7 +194,15 @@ async function run(
 
 const never = new AbortController().signal;
 
-/** Runs work again and again, with pauses between the runs, until the signal fires. */
+/** Reads the certificates. Rejects if they cannot be used, such as while their files are being written. */
+async function readRenewed(read: () => Promise<GatewayTls>, own: string): Promise<GatewayTls> {
+  const tls = await read();
+  const cluster = clusterOfFiles(tls);
+  if (cluster !== own) throw new Error(`the certificate is of cluster ${cluster}, expected cluster ${own}`);
+  return tls;
+}
+
+/** Runs work repeatedly, with pauses between the runs, until the signal fires. */
 async function every(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await work();

@@ -1,5 +1,8 @@
 // The certificates by which gateways of a cluster set identify their clusters to each other.
+import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { createSecureContext } from 'node:tls';
+
 import { clusterIdErrors } from '../api/kinds/multicluster/cluster-id.ts';
 
 /** The certificate and key of a cluster's gateway, and the authorities of the set, PEM. */
@@ -14,6 +17,16 @@ export const alpn = { forward: 'fairlead-gateway', reverse: 'fairlead-gateway-re
 
 /** Headers of a stream. */
 export const headerNames = { port: 'fairlead-port', client: 'fairlead-client' } as const;
+
+/** The cluster that the files identify. Throws if they identify none, or if the key is not that of the certificate. */
+export function clusterOfFiles({ cert, key, ca }: GatewayTls): string {
+  createSecureContext({ cert, key, ca });
+  const name = /(?:^|\n)CN=(.*)/.exec(new X509Certificate(cert).subject)?.[1] ?? '';
+  const [problem] = clusterIdErrors(name);
+  if (problem !== undefined)
+    throw new Error(`the common name "${name}" of the certificate is not a cluster ID: ${problem}`);
+  return name;
+}
 
 /** The cluster that a certificate identifies; undefined: none. */
 export function clusterOf({ subject }: Pick<PeerCertificate, 'subject'>): string | undefined {

@@ -1,14 +1,19 @@
 // What a gateway accepts, and from whom.
 import assert from 'node:assert/strict';
-import { connect as connectTcp } from 'node:net';
+import { once } from 'node:events';
+import { connect as connectTcp, createServer } from 'node:net';
 import { connect as connectHttp2 } from 'node:http2';
 import { suite, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 
 import { importersAnnotation } from '../api/kinds/multicluster/gateway.ts';
 import { endpointSliceKind } from '../api/kinds/discovery/endpointslice/kind.ts';
+import { Client } from '../client/client.ts';
 import { issueCa } from '../server/pki/issue.ts';
 import { until } from '../server/testing/until.ts';
+import { startGateway } from './gateway.ts';
 import type { GatewayTls } from './identity.ts';
 import type { TestGateway } from './testing/gateways.ts';
 import { echoServer, firstLine, gatewayTls, reaches, startSet, validity } from './testing/gateways.ts';
@@ -142,12 +147,59 @@ test('renewed certificates are used without a dropped connection', async () => {
   client.once('close', () => (isClosed = true));
   for (const cluster of [east, west]) cluster.tls = await gatewayTls(ca, cluster.id);
   for (const gateway of [remote, local])
-    await until('the certificate is used', () =>
-      gateway.logged.some((line) => line.includes('uses renewed certificates')),
-    );
+    await until('the certificate is used', () => gateway.logged.some((line) => line.includes('certificates renewed')));
   for (let each = 0; each < 20; each++) assert.equal(await firstLine({ host: local.address, port }), 'east');
   client.write('still open\n');
   const [answer] = await new Promise<Buffer[]>((resolve) => client.once('data', (bytes: Buffer) => resolve([bytes])));
   assert.equal(answer?.toString(), 'still open\n');
   assert.equal(isClosed, false);
+});
+
+test('certificates that cannot be used are reported, and the previous ones stay in use', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { ca, east, remote, local } = await pair(stack);
+  const previous = east.tls;
+  const { key } = await gatewayTls(ca, 'east');
+  for (const [tls, reason] of [
+    [{ ...previous, key }, 'key values mismatch'],
+    [{ ...previous, cert: previous.cert.slice(0, 100) }, 'bad end line'],
+    [await gatewayTls(ca, 'north'), 'the certificate is of cluster north, expected cluster east'],
+  ] as const) {
+    east.tls = tls;
+    await until(`${reason} is logged`, () =>
+      remote.logged.some((line) => line.includes('certificates not reloaded') && line.includes(reason)),
+    );
+  }
+  assert.equal(await firstLine({ host: local.address, port }), 'east');
+  east.tls = await gatewayTls(ca, 'east');
+  await until('new certificates are used', () => remote.logged.some((line) => line.includes('certificates renewed')));
+  await reaches({ host: local.address, port }, 'east');
+});
+
+test('a port that another program has is opened once it is free', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { west, remote, local } = await pair(stack);
+  const other = createServer().listen(port + 2, local.address);
+  stack.defer(() => void other.close());
+  await once(other, 'listening');
+  await west.imports('web', 'east', { port: port + 2, gateways: [remote.peers] });
+  await until('the problem is reported', () => local.part.problems().some((each) => each.includes('EADDRINUSE')));
+  other.close();
+  await reaches({ host: local.address, port: port + 2 }, 'east');
+  assert.deepEqual(local.part.problems(), []);
+});
+
+test('a gateway whose API server does not answer stops', async () => {
+  const ca = await issueCa('set', validity);
+  const tls = await gatewayTls(ca, 'east');
+  const client = new Client({
+    request: () => Promise.reject(new Error('unreachable')),
+    stream: () => assert.fail('nothing is listed'),
+    [Symbol.dispose]: () => undefined,
+  });
+  const part = startGateway(
+    { client, log: pino({ level: 'silent' }), metrics: new Registry() },
+    { address: '127.0.0.1', listen: { host: '127.0.0.1', port: 0 }, relays: [], tls: async () => tls },
+  );
+  await part[Symbol.asyncDispose]();
 });
