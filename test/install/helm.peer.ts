@@ -143,7 +143,7 @@ describe('an installation by Helm', { skip }, () => {
 
   test('the chart renders what `fairlead install` prints', async () => {
     const values = join(folder, 'values.yaml');
-    const parts = ['dns', 'multicluster', 'reaper', 'controllers', 'proxy', 'loadbalancer'];
+    const parts = ['dns', 'multicluster', 'reaper', 'controllers', 'proxy', 'loadbalancer', 'gateway'];
     const all = Object.fromEntries(
       parts.map((part) => [part, { enabled: true, args: ['--v=1'], tolerations: [{ operator: 'Exists' }] }]),
     );

@@ -25,6 +25,7 @@ export const groupsOf = (part: InstalledPart): readonly string[] => {
     case 'dns':
     case 'proxy':
     case 'controllers':
+    case 'gateway':
       return []; // they work without
   }
 };

@@ -95,9 +95,30 @@ describe('fairlead install', () => {
     ]);
   });
 
+  test('the gateway reads its certificate from a Secret, and other clusters can reach it by a load balancer', async () => {
+    const file = join(directory, 'values.yaml');
+    await writeFile(file, 'gateway: { enabled: true, tlsSecret: set-tls, serviceType: LoadBalancer }');
+    const items = await printed('--parts', 'gateway', '--values', file, '--namespace', 'edge');
+    assert.deepEqual(items.map(nameOf), [
+      'Namespace edge',
+      'ServiceAccount fairlead-gateway in edge',
+      'ClusterRole fairlead-gateway',
+      'ClusterRoleBinding fairlead-gateway',
+      'Role fairlead-gateway in fairlead-system',
+      'RoleBinding fairlead-gateway in fairlead-system',
+      'Service fairlead-gateway in fairlead-system',
+      'Service fairlead-gateway-metrics in edge',
+      'Deployment fairlead-gateway in edge',
+      'PodDisruptionBudget fairlead-gateway in edge',
+    ]);
+    const text = JSON.stringify(items);
+    assert.match(text, /"secretName":"set-tls"/);
+    assert.match(text, /"spec":\{"type":"LoadBalancer","ports":\[\{"name":"peers","port":9443,"protocol":"TCP"\}\]\}/);
+  });
+
   test('every part can be installed, and installing again changes nothing', async () => {
-    const parts = 'dns,multicluster,reaper,controllers,proxy,loadbalancer';
-    const installed = `installed dns, multicluster, reaper, controllers, proxy, loadbalancer in namespace fairlead-system of test\n`;
+    const parts = 'dns,multicluster,reaper,controllers,proxy,loadbalancer,gateway';
+    const installed = `installed dns, multicluster, reaper, controllers, proxy, loadbalancer, gateway in namespace fairlead-system of test\n`;
     assert.deepEqual(await inCluster('install', '--parts', parts), { code: 0, out: installed, err: '' });
     const before = await revisions();
     assert.ok('DaemonSet/fairlead-proxy' in before);
@@ -130,6 +151,10 @@ describe('fairlead install', () => {
       ['controllers', 'update leases fairlead-system', true],
       ['controllers', 'update leases kube-system', false],
       ['reaper', 'create endpointslices', false],
+      ['gateway', 'watch endpointslices', true],
+      ['gateway', 'create endpointslices fairlead-system', true],
+      ['gateway', 'update endpointslices default', false],
+      ['gateway', 'get secrets fairlead-system', false],
     ];
     for (const [account, question, want] of answers)
       assert.equal(await can(account, question), want, `${account}: ${question}`);

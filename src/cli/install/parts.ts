@@ -1,11 +1,12 @@
 // The manifests of each part. They are the source of the Helm chart and of `fairlead install`.
+import { gatewayService, peerPort } from '../../api/kinds/multicluster/gateway.ts';
 import type { PolicyRule } from '../../api/kinds/rbac/policy-rule.ts';
 import { collectorRules, partRules } from '../../server/access/rbac/defaults/fairlead.ts';
 import type { Manifest } from './manifest.ts';
 import { accountManifest, grantManifests, labelled, labelsOf, selectorOf } from './manifest.ts';
 import type { ValueSource } from './source.ts';
 import type { InstalledPart } from './values.ts';
-import { workloads } from './workloads.ts';
+import { tlsDirectory, workloads } from './workloads.ts';
 
 /** A manifest, and the values that must be true for it. */
 export interface PartManifest {
@@ -19,7 +20,7 @@ const leases: PolicyRule = {
   verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
 };
 
-/** Rights in the namespace of the installation. */
+/** Rights in one namespace. */
 const ownRules: Readonly<Partial<Record<InstalledPart, readonly PolicyRule[]>>> = {
   multicluster: [
     leases,
@@ -34,7 +35,13 @@ const ownRules: Readonly<Partial<Record<InstalledPart, readonly PolicyRule[]>>> 
   ],
   controllers: [leases],
   loadbalancer: [leases],
+  // Replicas register here, and nowhere else.
+  gateway: [{ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['create', 'update', 'delete'] }],
 };
+
+/** Where a part has the rights of `ownRules`: gateways register in a namespace that other clusters know. */
+const ownNamespace = (part: InstalledPart, { namespace }: ValueSource): string =>
+  part === 'gateway' ? gatewayService.namespace : namespace;
 
 /** Rights in the whole cluster. The controller of the set has the account of a member in each cluster, this one included. */
 const clusterRules = (part: InstalledPart): readonly PolicyRule[] =>
@@ -72,7 +79,7 @@ function unlabelled(part: InstalledPart, source: ValueSource): readonly PartMani
     ...(rules.length === 0 ? [] : grantManifests({ name, rules, account }).map(always)),
     ...(own === undefined
       ? []
-      : grantManifests({ name, rules: own, account, namespace: source.namespace }).map(always)),
+      : grantManifests({ name, rules: own, account, namespace: ownNamespace(part, source) }).map(always)),
     ...(part === 'controllers' ? collector(account) : []),
     ...services(part, source).map(always),
     always(part === 'proxy' ? daemonSet(source) : deployment(part, source)),
@@ -145,6 +152,9 @@ function podTemplate(part: InstalledPart, source: ValueSource, more: object): ob
       tolerations: source.value(part, 'tolerations'),
       ...more,
       ...pod,
+      ...(part === 'gateway'
+        ? { volumes: [{ name: 'tls', secret: { secretName: source.value('gateway', 'tlsSecret') } }] }
+        : {}),
       containers: [
         {
           name: part,
@@ -152,6 +162,7 @@ function podTemplate(part: InstalledPart, source: ValueSource, more: object): ob
           imagePullPolicy: source.value('image', 'pullPolicy'),
           args: source.listed([part, ...flags], part, 'args'),
           ...(part === 'proxy' ? { env: proxyEnv(source) } : {}),
+          ...(part === 'gateway' ? { env: gatewayEnv, volumeMounts: gatewayMounts } : {}),
           ports: ports.map(({ name, port, protocol = 'TCP' }) => ({ name, containerPort: port, protocol })),
           livenessProbe: probe(live, { periodSeconds: 10, failureThreshold: 6 }),
           readinessProbe: probe(ready, { periodSeconds: 2 }),
@@ -190,7 +201,11 @@ const proxyEnv = (source: ValueSource): readonly object[] => [
   { name: 'KUBERNETES_SERVICE_PORT', value: source.value('proxy', 'apiServerPort') },
 ];
 
-/** The Service of the DNS server, and one for the metrics of each part. */
+/** Proxies of the cluster connect to the address of the Pod. */
+const gatewayEnv = [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }];
+const gatewayMounts = [{ name: 'tls', mountPath: tlsDirectory, readOnly: true }];
+
+/** The Services of the DNS server and the gateway, and one for the metrics of each part. */
 function services(part: InstalledPart, source: ValueSource): readonly Manifest[] {
   const { metrics } = workloads[part];
   const service = (metadata: Manifest['metadata'], spec: object): Manifest => ({
@@ -214,6 +229,7 @@ function services(part: InstalledPart, source: ValueSource): readonly Manifest[]
           }),
         ]
       : []),
+    ...(part === 'gateway' ? [gatewayServiceManifest(source)] : []),
     service(
       { ...metadataOf(part, source, '-metrics'), labels: { 'fairlead.dev/metrics': 'true' } },
       {
@@ -223,6 +239,20 @@ function services(part: InstalledPart, source: ValueSource): readonly Manifest[]
     ),
   ];
 }
+
+/** Without a selector: the replicas register in its EndpointSlices themselves. */
+const gatewayServiceManifest = (source: ValueSource): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    ...gatewayService,
+    annotations: source.value('gateway', 'serviceAnnotations') as Readonly<Record<string, string>>, // placed only
+  },
+  spec: {
+    type: source.value('gateway', 'serviceType'),
+    ports: [{ name: peerPort.name, port: peerPort.number, protocol: 'TCP' }],
+  },
+});
 
 const budget = (part: InstalledPart, source: ValueSource): Manifest => ({
   apiVersion: 'policy/v1',

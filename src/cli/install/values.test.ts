@@ -29,17 +29,19 @@ for (const [given, want] of rejected) {
   });
 }
 
-test('every object but ClusterRoles and their bindings is in the namespace, and has the labels of the installation', () => {
+test('every object is in the namespace, but for ClusterRoles and what gateways register in, and has the labels of the installation', () => {
   const all = Object.fromEntries(
     Object.entries(defaultValues).map(([name, section]) => [
       name,
       'enabled' in section ? { ...section, enabled: true } : section,
     ]),
   );
-  assert.equal(enabledParts(all).length, 6);
+  assert.equal(enabledParts(all).length, 7);
   for (const { kind, metadata } of partManifests({ values: all, namespace: 'here', version: '1' })) {
     const isClusterScoped = ['Namespace', 'ClusterRole', 'ClusterRoleBinding'].includes(kind);
-    assert.equal(metadata.namespace, isClusterScoped ? undefined : 'here', `${kind} ${metadata.name}`);
+    const isRegistry = metadata.name === 'fairlead-gateway' && ['Role', 'RoleBinding', 'Service'].includes(kind);
+    const want = isClusterScoped ? undefined : isRegistry ? 'fairlead-system' : 'here';
+    assert.equal(metadata.namespace, want, `${kind} ${metadata.name}`);
     assert.equal(metadata.labels?.['app.kubernetes.io/managed-by'], 'fairlead-install', `${kind} ${metadata.name}`);
   }
 });

@@ -2,7 +2,15 @@
 import { UsageError } from '../errors.ts';
 
 /** The parts that can be installed, in the order of the documentation. */
-export const installedParts = ['dns', 'multicluster', 'reaper', 'controllers', 'proxy', 'loadbalancer'] as const;
+export const installedParts = [
+  'dns',
+  'multicluster',
+  'reaper',
+  'controllers',
+  'proxy',
+  'loadbalancer',
+  'gateway',
+] as const;
 export type InstalledPart = (typeof installedParts)[number];
 
 /** A JSON Schema of a value. */
@@ -108,6 +116,20 @@ export const sections: Readonly<Record<string, Readonly<Record<string, Value>>>>
     apiServerPort: text('$(KUBERNETES_SERVICE_PORT)', 'Its port.'),
   },
   loadbalancer: { ...common(false, [], small), replicas },
+  gateway: {
+    ...common(false, [], small),
+    replicas,
+    tlsSecret: text(
+      'fairlead-gateway',
+      'Secret with its certificate: tls.crt, tls.key and ca.crt, from `fairlead gateway certificates`.',
+    ),
+    serviceType: {
+      description: 'Type of its Service: LoadBalancer, for clusters that cannot route to its Pods.',
+      default: 'ClusterIP',
+      schema: { type: 'string', enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },
+    },
+    serviceAnnotations: labels('Annotations of its Service, such as those of a cloud.'),
+  },
 };
 
 /** Values by section, for objects: complete, and checked. */

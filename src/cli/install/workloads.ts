@@ -1,4 +1,5 @@
 // How the parts run in Pods: their flags, ports and probes.
+import { peerPort } from '../../api/kinds/multicluster/gateway.ts';
 import type { InstalledPart } from './values.ts';
 
 /** A port of a container. */
@@ -23,14 +24,20 @@ interface Workload {
 }
 
 /** The port of health and metrics of a part that has one for both. */
-const healthPort = (port: number): Pick<Workload, 'ports' | 'live' | 'ready' | 'metrics'> => ({
-  ports: [{ name: 'health', port }],
+const healthPort = (
+  port: number,
+  others: readonly Port[] = [],
+): Pick<Workload, 'ports' | 'live' | 'ready' | 'metrics'> => ({
+  ports: [...others, { name: 'health', port }],
   live: ['/livez', 'health'],
   ready: ['/readyz', 'health'],
   metrics: 'health',
 });
 
 const elected = ['--bind-address=0.0.0.0', '--leader-elect-resource-namespace=%n'];
+
+/** Where the Secret of the gateway is mounted. */
+export const tlsDirectory = '/etc/fairlead/tls';
 
 /** How each part runs. */
 export const workloads: Readonly<Record<InstalledPart, Workload>> = {
@@ -53,6 +60,15 @@ export const workloads: Readonly<Record<InstalledPart, Workload>> = {
   reaper: { flags: ['--bind-address=0.0.0.0'], ...healthPort(10_359) },
   controllers: { flags: elected, ...healthPort(10_357) },
   loadbalancer: { flags: elected, ...healthPort(10_360) },
+  gateway: {
+    flags: [
+      '--bind-address=0.0.0.0',
+      `--tls-cert-file=${tlsDirectory}/tls.crt`,
+      `--tls-private-key-file=${tlsDirectory}/tls.key`,
+      `--ca-file=${tlsDirectory}/ca.crt`,
+    ],
+    ...healthPort(10_364, [{ name: peerPort.name, port: peerPort.number }]),
+  },
   proxy: {
     flags: ['--hostname-override=$(NODE_NAME)', '--metrics-bind-address=0.0.0.0:10249'],
     ports: [
