@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { eventKind } from '../../src/api/kinds/core/event/kind.ts';
 import { nodeKind } from '../../src/api/kinds/core/node/kind.ts';
 import type { Node } from '../../src/api/kinds/core/node/schema.ts';
 import { serviceKind } from '../../src/api/kinds/core/service/kind.ts';
@@ -209,6 +210,15 @@ describe('through gateways', () => {
         reason === 'NoGateway' && message.includes('cluster west has no gateway, by which it reaches Services of east')
       );
     });
+    await until('an Event reports it', async () =>
+      (await east.client.list(eventKind, { namespace: 'shop' })).items.some(
+        ({ type, reason, message = '', involvedObject }) =>
+          type === 'Warning' &&
+          reason === 'NoGateway' &&
+          involvedObject.kind === 'ServiceExport' &&
+          /^cluster west has no gateway, .*: run `fairlead gateway` in it$/.test(message),
+      ),
+    );
     assert.equal(await endpointsIn(west), '');
     await register(west, '10.1.0.8', true);
     await until('west has its gateway', async () => /^10\.1\.0\.8:2\d{4}$/.test(await endpointsIn(west)));

@@ -79,7 +79,7 @@ const refusalReason = (reason: NonNullable<Delivery['refusal']>['reason'] | unde
     ? 'NoFreeAddress'
     : reason === 'FamilyNotSupported'
       ? 'IPFamilyNotSupported'
-      : reason === 'UnknownMember'
+      : reason === 'UnknownMember' || reason === 'NoGateway'
         ? reason
         : 'ImportRefused';
 
