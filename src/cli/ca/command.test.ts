@@ -181,6 +181,28 @@ describe('fairlead user and fairlead ca', () => {
     assert.equal(listed.length, 14);
   });
 
+  test('ca names the authority of the aggregation layer and what it issued', async () => {
+    const notes = async (): Promise<ReadonlyMap<string, string>> => {
+      const { out } = await fairlead('ca', '-o', 'json');
+      const rows = JSON.parse(out) as { name: string; note: string }[];
+      return new Map(rows.map(({ name, note }) => [name, note.replace(/\d+ days left/, 'N days left')]));
+    };
+    const before = await notes();
+    assert.equal(before.get('east/front-proxy-ca'), 'authority of the aggregation layer, N days left');
+    assert.equal(before.get('east/front-proxy-client'), 'issued by front-proxy-ca, N days left');
+    assert.deepEqual(
+      [...before.values()].filter((note) => note.includes('another authority')),
+      [],
+    );
+
+    const [east, west] = ['east', 'west'].map((cluster) => join(dataDir, 'pki', cluster, 'front-proxy-client.crt'));
+    assert.ok(east !== undefined && west !== undefined);
+    const own = await readFile(east, 'utf8');
+    await writeFile(east, await readFile(west, 'utf8'));
+    assert.equal((await notes()).get('east/front-proxy-client'), 'issued by another authority, N days left');
+    await writeFile(east, own);
+  });
+
   test('ca rotate --tokens adds a key and keeps the previous one', async () => {
     const { out } = await fairlead('ca', 'rotate', '--tokens');
     assert.match(out, /^east: tokens are signed with .{43}; .*\nwest: /);

@@ -37,35 +37,52 @@ async function certificates(
   now: Date,
 ): Promise<readonly InventoryRow[]> {
   const names = (await readdir(path)).filter((name) => name.endsWith('.crt')).toSorted(authorityFirst);
-  return Promise.all(
-    names.map(async (file) => {
-      const cert = readCertificate(await readFile(join(path, file), 'utf8'));
-      const role = file.slice(0, -'.crt'.length);
-      const name = `${cluster}/${role}`;
-      if (cert === undefined) return { name, subject: '', note: 'unreadable: the next start issues a new one' };
-      return {
-        name,
-        subject: cert.subject.split('\n').join(', '),
-        expires: cert.validToDate.toISOString(),
-        note: [
-          roles[role] ?? '',
-          cert.issuer === ca.subject ? '' : (foreign[role] ?? 'issued by another authority'),
-          left(cert, now),
-        ]
-          .filter((part) => part !== '')
-          .join(', '),
-      };
-    }),
+  const read = await Promise.all(
+    names.map(async (file) => ({
+      role: file.slice(0, -'.crt'.length),
+      cert: readCertificate(await readFile(join(path, file), 'utf8')),
+    })),
   );
+  const frontProxy = read.find(({ role }) => role === frontProxyCa)?.cert;
+  return read.map(({ role, cert }) => {
+    const name = `${cluster}/${role}`;
+    if (cert === undefined) return { name, subject: '', note: 'unreadable: the next start issues a new one' };
+    return {
+      name,
+      subject: cert.subject.split('\n').join(', '),
+      expires: cert.validToDate.toISOString(),
+      note: [roles[role] ?? '', issuerNote(role, cert, { ca, frontProxy }), left(cert, now)]
+        .filter((part) => part !== '')
+        .join(', '),
+    };
+  });
 }
+
+interface Issuers {
+  readonly ca: X509Certificate;
+  /** The authority of the aggregation layer; undefined if it is missing or unreadable. */
+  readonly frontProxy: X509Certificate | undefined;
+}
+
+/** A note about a certificate that the authority of the cluster did not issue. */
+function issuerNote(role: string, cert: X509Certificate, { ca, frontProxy }: Issuers): string {
+  if (rotated.has(role)) return '';
+  if (role === frontProxyCa && cert.issuer === cert.subject) return '';
+  if (role === frontProxyClient && cert.issuer === frontProxy?.subject) return `issued by ${frontProxyCa}`;
+  return cert.issuer === ca.subject && role !== frontProxyClient ? '' : 'issued by another authority';
+}
+
+const frontProxyCa = 'front-proxy-ca';
+const frontProxyClient = 'front-proxy-client';
 
 const roles: Readonly<Record<string, string>> = {
   ca: 'signs, trusted',
+  [frontProxyCa]: 'authority of the aggregation layer',
   'ca-previous': 'still trusted',
   'ca-cross': 'lets clients of the previous authority trust servers',
 };
-/** Certificates that another authority issues by design. */
-const foreign: Readonly<Record<string, string>> = { 'ca-previous': '', 'ca-cross': '' };
+/** Certificates of a rotation, which two authorities take part in. */
+const rotated: ReadonlySet<string> = new Set(['ca-previous', 'ca-cross']);
 
 const authorityFirst = (left: string, right: string): number =>
   Number(right.startsWith('ca')) - Number(left.startsWith('ca')) || compareText(left, right);
