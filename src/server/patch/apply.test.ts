@@ -7,6 +7,7 @@ import { isStatusError } from '../../api/errors.ts';
 import { service } from '../../api/kinds/core/service/schema.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../api/metadata.ts';
 import { condition, objectSchema } from '../../api/metadata.ts';
+import type { StructSchema } from '../../api/schema/schema.ts';
 import { always, listMap, map, optional, string, struct } from '../../api/schema/schema.ts';
 import type { Apply } from './apply.ts';
 import { runToEnd } from '../limits/time-slicer.ts';
@@ -277,6 +278,25 @@ describe('two appliers', () => {
       refusal(() => apply(object, undefined, { ...through, ...byBob, config: config('Two') })).message,
       'Apply failed with 1 conflict: conflict with "alice" with subresource "status": .status.conditions[type="Ready"].reason',
     );
+  });
+});
+
+describe('managers of other versions', () => {
+  const versions = new Map([['v1', service]]);
+  const config = { apiVersion: 'v0', kind: 'Service', metadata: { name: 'web' }, spec: { type: 'ClusterIP' } };
+  const live = apply(undefined, undefined, { apiVersion: 'v0', config });
+
+  test('fail an apply if there is no such version', () => {
+    const { code, message } = refusal(() => apply(live, { type: 'NodePort' }, { versions }));
+    assert.deepEqual([code, message], [500, 'request to convert CR to an invalid group/version: v0']);
+  });
+
+  test('fail an apply with all fields that the version lacks', () => {
+    const older = new Map<string, StructSchema>([...versions, ['v0', configMap]]);
+    const stored = { ...live, spec: { type: 'ClusterIP' }, status: {} };
+    const { code, message } = refusal(() => apply(stored, { type: 'NodePort' }, { versions: older }));
+    const errors = 'errors:\n  .spec: field not declared in schema\n  .status: field not declared in schema';
+    assert.deepEqual([code, message], [500, errors]);
   });
 });
 

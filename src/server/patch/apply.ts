@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { StatusError } from '../../api/errors.ts';
 import { badRequest, failure } from '../../api/errors.ts';
+import { truncate } from '../../api/text.ts';
 import type { ApiObject } from '../../api/metadata.ts';
 import type { StructSchema } from '../../api/schema/schema.ts';
 import type { Conflict } from './conflict.ts';
@@ -30,6 +31,8 @@ export interface Apply {
   /** Takes fields from other managers instead of failing. */
   readonly force: boolean;
   readonly apiVersion: string;
+  /** apiVersion → its schema, for a kind whose versions differ only in their schemas; absent for other kinds. */
+  readonly versions?: ReadonlyMap<string, StructSchema>;
   /** Absent for the object itself. */
   readonly subresource?: string;
   /** Fields that a write through this subresource never changes; see `resetFieldsOf`. */
@@ -66,6 +69,7 @@ function* applied(apply: Apply): Generator<void, JsonObject> {
   const entries = entriesOf(apply);
   const mine = entries.find((entry) => isEntryOf(entry, writer, 'Apply'));
   const others = entries.filter((entry) => entry !== mine);
+  yield* checkVersions(apply, live, entries);
   yield;
   const claimed = claimedFields(apply);
   yield;
@@ -201,16 +205,42 @@ function checkConfiguration({ config, schema, apiVersion }: Apply): void {
   if (errors.length > 0) throw untypable('patch', config, errors.slice(0, maxProblems));
 }
 
+/**
+ * Throws a 500 if the live object is not valid in the version of a manager, which happens when a version got fields with
+ * defaults that another one lacks. Kubernetes cannot compare what such a manager owns.
+ */
+function* checkVersions(
+  { apiVersion, versions }: Apply,
+  live: JsonObject,
+  entries: readonly Entry[],
+): Generator<void, void> {
+  if (versions === undefined) return;
+  const others = new Set(entries.map((entry) => entry.apiVersion ?? ''));
+  others.delete(apiVersion);
+  for (const other of others) {
+    yield;
+    const schema = versions.get(other);
+    if (schema === undefined) {
+      throw failure({ code: 500, message: `request to convert CR to an invalid group/version: ${truncate(other)}` });
+    }
+    const errors = typeErrors({ ...live, apiVersion: other }, schema);
+    if (errors.length > 0) throw failure({ code: 500, message: listOf(errors.slice(0, maxProblems)) });
+  }
+}
+
 /** A 500, as in Kubernetes. */
 function untypable(which: 'patch' | 'live', object: JsonObject, errors: readonly string[]): StatusError {
   const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};
   const [group, version] = splitVersion(textOf(object['apiVersion']));
   const name = `${textOf(metadata['namespace'])}/${textOf(metadata['name'])}`;
   const what = `${name}; ${group}/${version}, Kind=${textOf(object['kind'])}`;
+  return failure({ code: 500, message: `failed to create typed ${which} object (${what}): ${listOf(errors)}` });
+}
+
+function listOf(errors: readonly string[]): string {
   const [first] = errors;
-  const list =
-    errors.length === 1 && first !== undefined ? first : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
-  return failure({ code: 500, message: `failed to create typed ${which} object (${what}): ${list}` });
+  if (errors.length === 1 && first !== undefined) return first;
+  return ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
 }
 
 const splitVersion = (apiVersion: string): [group: string, version: string] => {

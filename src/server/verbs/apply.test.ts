@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
+import type { ApiObject } from '../../api/metadata.ts';
 import type { Answer, TestServer } from '../testing/server.ts';
 import { testServer } from '../testing/server.ts';
 
@@ -85,4 +86,82 @@ test('applies a status to an existing object, and creates none where PUT would',
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const absent = await apply(server, `${deployments}/a/status`, { ...map, apiVersion: 'apps/v1', kind: 'Deployment' });
   assert.equal(absent.body.message, 'deployments.apps "a" not found');
+});
+
+suite('a manager that wrote another version of a custom resource', () => {
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const group = 'stable.example.com';
+  const at = (version: string): string => `/apis/${group}/${version}/namespaces/default/widgets`;
+  const widget = (version: string, spec: object): object => ({
+    apiVersion: `${group}/${version}`,
+    kind: 'Widget',
+    metadata: { name: 'a' },
+    spec,
+  });
+  const version = (name: string, fields: object, options: object): object => ({
+    name,
+    schema: {
+      openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields } } },
+    },
+    ...options,
+  });
+  const text = { type: 'string' };
+  const size = { size: text };
+  const withDefault = { ...size, color: { ...text, default: 'red' } };
+  const only = [version('v1beta1', size, { served: true, storage: true })];
+  const both = (served: boolean, v1: object = withDefault): readonly object[] => [
+    version('v1beta1', size, { served, storage: false }),
+    version('v1', v1, { served: true, storage: true }),
+  ];
+  const definition = (versions: readonly object[]): object => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `widgets.${group}` },
+    spec: { group, scope: 'Namespaced', names: { plural: 'widgets', kind: 'Widget' }, versions },
+  });
+  const define = async (server: TestServer, versions: readonly object[]): Promise<void> => {
+    const { status } = await apply(server, `${crds}/widgets.${group}`, definition(versions));
+    assert.ok(status < 300);
+    await server.context.resources.settled();
+  };
+  const undeclared = '.spec.color: field not declared in schema';
+
+  for (const served of [true, false]) {
+    test(`fails if that version lacks a field with a default and is ${served ? '' : 'not '}served`, async () => {
+      await using server = await testServer();
+      await define(server, only);
+      assert.equal((await apply(server, `${at('v1beta1')}/a`, widget('v1beta1', { size: 'S' }))).status, 201);
+      await define(server, both(served));
+      const { status, body } = await apply(server, `${at('v1')}/a`, widget('v1', { size: 'S' }));
+      assert.deepEqual([status, body.message], [500, undeclared]);
+    });
+  }
+
+  test('fails for another manager too, and not once its entry has the version of the object', async () => {
+    await using server = await testServer();
+    await define(server, only);
+    assert.equal((await apply(server, `${at('v1beta1')}/a`, widget('v1beta1', { size: 'S' }))).status, 201);
+    await define(server, both(true));
+    const other = `${at('v1')}/a?fieldManager=other&force=true`;
+    const refused = await server.ask('PATCH', other, { type, body: widget('v1', { size: 'L' }) });
+    assert.deepEqual([refused.status, refused.body.message], [500, undeclared]);
+    const body = [{ op: 'replace', path: '/metadata/managedFields/0/apiVersion', value: `${group}/v1` }];
+    const migrated = await server.ask('PATCH', `${at('v1')}/a`, { type: 'application/json-patch+json', body });
+    assert.equal(migrated.status, 200);
+    const applied = await server.ask('PATCH', other, { type, body: widget('v1', { size: 'L' }) });
+    assert.deepEqual([applied.status, applied.body.spec], [200, { size: 'L', color: 'red' }]);
+  });
+
+  test('does not matter if the object is valid in both versions', async () => {
+    await using server = await testServer();
+    await define(server, only);
+    assert.equal((await apply(server, `${at('v1beta1')}/a`, widget('v1beta1', { size: 'S' }))).status, 201);
+    await define(server, both(true, size));
+    const { status, body } = await apply(server, `${at('v1')}/a`, widget('v1', { size: 'L' }));
+    assert.deepEqual([status, body.spec], [200, { size: 'L' }]);
+    assert.deepEqual(
+      (body as ApiObject).metadata.managedFields?.map(({ apiVersion }) => apiVersion),
+      [`${group}/v1`],
+    );
+  });
 });

@@ -7,6 +7,7 @@ import { decode, DecodeError } from '../../api/schema/decode.ts';
 import { isJsonObject } from '../../api/schema/json-object.ts';
 import type { ParsedJson } from '../../api/schema/json.ts';
 import { goTypeName } from '../../api/schema/mismatch.ts';
+import type { StructSchema } from '../../api/schema/schema.ts';
 import { YamlError } from '../../api/schema/yaml.ts';
 import { duplicateKeys } from '../../api/schema/yaml-duplicates.ts';
 import { timestamp } from '../../api/timestamp.ts';
@@ -45,6 +46,7 @@ export async function applyPatch(
     manager: undefined, // applyConfiguration tracks the managers itself
   };
   const apply = async (live: ApiObject | undefined, work: Work): Promise<ApiObject> => {
+    const versions = versionsOf(context, kind);
     const applying = applyConfiguration({
       schema: kind.schema,
       live: live === undefined ? undefined : (representation?.of(live) ?? live),
@@ -52,6 +54,7 @@ export async function applyPatch(
       manager: options.fieldManager,
       force: options.force,
       apiVersion: apiVersionOf(kind),
+      ...(versions === undefined ? {} : { versions }),
       subresource: write.subresource,
       resetFields: resetFieldsOf(kind, write.subresource),
       now: timestamp(context.clock()),
@@ -73,6 +76,13 @@ export async function applyPatch(
         }
       : {}),
   });
+}
+
+/** The schemas of all versions of a custom resource that no webhook converts, also of those that are not served. */
+function versionsOf({ resources }: ServerContext, kind: Kind): ReadonlyMap<string, StructSchema> | undefined {
+  if (!kind.custom || kind.webhookVersions !== undefined) return undefined;
+  const versions = resources.custom.get(`${kind.plural}.${kind.group}`)?.all;
+  return versions && new Map(versions.map((version) => [apiVersionOf(version), version.schema]));
 }
 
 async function readConfiguration(
