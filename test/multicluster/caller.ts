@@ -45,7 +45,7 @@ export class Caller implements AsyncDisposable {
 }
 
 /** One request over a new connection. */
-function answerOf(url: string): Promise<string | undefined> {
+export function answerOf(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const outgoing = request(url, { agent: false, timeout: callMs }, (response) => {
       let text = '';

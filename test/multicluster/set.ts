@@ -71,8 +71,18 @@ export class SetCluster implements AsyncDisposable {
       'topology.kubernetes.io/region': region,
     };
     await client.create(nodeKind, { metadata: { name: `${id}-1`, labels } } as Node);
-    await client.create(namespaceKind, { metadata: { name: 'shop' }, spec: {}, status: {} });
-    return new SetCluster(place, { up, client, network: `127.192.${number}` });
+    const cluster = new SetCluster(place, { up, client, network: `127.192.${number}` });
+    await cluster.namespace('shop');
+    return cluster;
+  }
+
+  /** A loopback address of its own; the first ones are of Pods. */
+  address(number: number): string {
+    return `${this.#network}.${number}`;
+  }
+
+  async namespace(name: string): Promise<void> {
+    await this.client.create(namespaceKind, { metadata: { name }, spec: {}, status: {} });
   }
 
   get member(): object {
@@ -99,7 +109,7 @@ export class SetCluster implements AsyncDisposable {
       spec: { selector: { app: name }, ports, ...spec },
       status: { loadBalancer: {} },
     });
-    const address = `${this.#network}.${this.#pods.size + 1}`;
+    const address = this.address(this.#pods.size + 1);
     const child = fork(join(root, 'src/cli/up/demo/backend.ts'), [this.place.id, address]);
     this.#pods.set(name, child);
     await answers(`http://${address}:8080/`, child);
