@@ -57,7 +57,7 @@ describe('a server that cannot use its disk', { skip: unless(whyNoMounts) }, () 
   const store = '"$DATA"/clusters/fairlead/store.db';
   const table: readonly (readonly [name: string, setUp: string, want: RegExp])[] = [
     ['no room for keys', tmpfs('16k'), /^fairlead: .*\/data\/\S+ .*(is full: free some space|ENOSPC.*)$/],
-    ['no room for a store', tmpfs('100k'), /^fairlead: .*the disk that holds \S+\/store\.db is full: free some space$/],
+    ['no room for a store', tmpfs('116k'), /^fairlead: .*the disk that holds \S+\/store\.db is full: free some space$/],
     [
       'a full disk under a used directory',
       `${tmpfs('8m')}; ${copied}; cat /dev/zero >"$DATA"/filler 2>/dev/null || true`,
