@@ -11,7 +11,7 @@ import { Follower } from './follower.ts';
 import { remainsOfKilled } from './store-copy.ts';
 import { Writer } from './writer.ts';
 
-const rounds = Number(process.env['FAIRLEAD_KILL_ROUNDS'] ?? 200);
+const rounds = Number(process.env['FAIRLEAD_KILL_ROUNDS'] ?? 120);
 const namespace = 'battle';
 const resources = ['services', 'configmaps'] as const;
 
