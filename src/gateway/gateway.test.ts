@@ -17,7 +17,7 @@ suite('gateways', () => {
     await reaches({ host: local.address, port }, 'east');
   });
 
-  test('pass connections on to a gateway that nobody can dial', async () => {
+  test('relay connections to a gateway that cannot be dialled', async () => {
     await using stack = new AsyncDisposableStack();
     const [east, west, north] = (await startSet(['east', 'west', 'north'], stack)).clusters;
     assert.ok(east && west && north);

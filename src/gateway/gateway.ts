@@ -28,7 +28,7 @@ export interface GatewayOptions {
   readonly listen: Place;
   /** The address of this replica in its own cluster, where clients connect. */
   readonly address: string;
-  /** Gateways that pass connections on to this one, because nobody can dial it. */
+  /** Gateways that relay connections to this one, because it cannot be dialled. */
   readonly relays: readonly Place[];
   /** Certificates, read again after `renewMs`. */
   readonly tls: () => Promise<GatewayTls>;
@@ -109,7 +109,7 @@ async function run(
     isDue = true;
     setImmediate(() => {
       isDue = false;
-      // A cluster that has not been read looks like one without exports.
+      // Before the caches have synced, a cluster looks like one without exports.
       if (signal.aborted || !slices.hasSynced) return;
       routes = routesOf(slices.list(), own);
       ingress.update(routes);

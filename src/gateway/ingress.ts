@@ -28,7 +28,7 @@ export interface IngressOptions {
   /** The cluster of this gateway. */
   readonly own: string;
   readonly tls: GatewayTls;
-  /** The gateways that connect here because nobody can dial them. */
+  /** The gateways that connect here because they cannot be dialled. */
   readonly relays: Relays;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
@@ -118,7 +118,7 @@ export class Ingress implements AsyncDisposable {
     for (const { session } of this.#accepted) session.close();
   }
 
-  /** Accepts a connection of another gateway that arrived over another way than the listener. */
+  /** Accepts a connection of another gateway that arrived through a relay. */
   accept(connection: Duplex): void {
     this.#tls.emit('connection', connection);
   }
@@ -138,7 +138,7 @@ export class Ingress implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Reads which cluster the connection is for, and passes those for others on without terminating their TLS. */
+  /** Reads the cluster that the connection is for, and relays those for others without terminating their TLS. */
   #connected(socket: Socket): void {
     const { own, relays, log } = this.#options;
     this.#sockets.add(socket);

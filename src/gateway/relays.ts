@@ -22,8 +22,8 @@ interface Session {
 }
 
 /**
- * The gateways that opened a session to this one because nobody can dial them. Connections for their clusters are passed on
- * through it as they are: TLS is between the two ends, and this gateway sees neither of their certificates nor the content.
+ * The gateways that opened a session to this one because they cannot be dialled. Connections for their clusters are relayed
+ * unchanged: TLS is between the two ends, and this gateway sees neither their certificates nor the content.
  */
 export class Relays implements Disposable {
   readonly #options: RelaysOptions;
@@ -56,7 +56,7 @@ export class Relays implements Disposable {
     if (oldest !== undefined) end(oldest.session, oldest.socket, new Error('newer sessions replaced it'));
   }
 
-  /** Passes a connection on to the gateway of a cluster, in turn to each of its replicas. */
+  /** Relays a connection to the gateway of a cluster, to its replicas in turn. */
   pass(cluster: string, connection: Socket): void {
     const sessions = (this.#sessions.get(cluster) ?? []).filter(({ session }) => !session.closed && !session.destroyed);
     const next = sessions[this.#turn++ % Math.max(1, sessions.length)];

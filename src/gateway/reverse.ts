@@ -26,7 +26,7 @@ export interface ReverseOptions {
 
 const backoff = { baseMs: 500, maxMs: 15_000 };
 
-/** Keeps a session with a gateway that others can dial, and accepts the connections that it passes on. */
+/** Keeps a session with a gateway that others can dial, and accepts the connections that it relays. */
 export class ReverseSession {
   readonly #options: ReverseOptions;
   /** Why there is no session; undefined: there is one. */
@@ -67,7 +67,7 @@ export class ReverseSession {
         ...tls(),
         servername: '',
         ALPNProtocols: [alpn.reverse],
-        // Any cluster of the set may pass connections on: TLS inside them is with their other end.
+        // Any cluster of the set may relay connections: TLS inside them ends at the gateway of the other cluster.
         checkServerIdentity: (_, certificate) =>
           clusterOf(certificate) === undefined ? new Error('its certificate is of no cluster') : undefined,
       },

@@ -1,4 +1,4 @@
-// A machine that is lost and comes back, beside one that is not and a Node that somebody wrote by hand.
+// A machine that is lost and comes back, beside one that is not lost and a Node without an agent.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';

@@ -206,9 +206,7 @@ describe('through gateways', () => {
     await exportWeb(east, {});
     await until('the importing cluster has no gateway', async () => {
       const { reason, message = '' } = (await condition(east, 'Exported')) ?? {};
-      return (
-        reason === 'NoGateway' && message.includes('cluster west has no gateway, by which it reaches Services of east')
-      );
+      return reason === 'NoGateway' && message.includes('cluster west has no gateway to reach Services of east');
     });
     await until('an Event reports it', async () =>
       (await east.client.list(eventKind, { namespace: 'shop' })).items.some(

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const maxLinks = 40;
 
 /**
- * Resolves the symbolic links of an absolute path in a root directory that consists of layers, the first of which has a path
- * counting: a link to `/run` means that of the root directory. Parts that do not exist stay as they are.
+ * Resolves the symbolic links of an absolute path in a root directory that consists of layers; the first layer that has a path
+ * decides. A link to `/run` means the one of the root directory. Parts that do not exist stay as they are.
  */
 export async function layeredPath(layers: readonly string[], path: string): Promise<string> {
   let resolved = '/';

@@ -47,7 +47,7 @@ export function podCommands({ ip, gateway }: Link): string {
 
 interface FamilyFacts {
   readonly bits: number;
-  /** Addresses are used at once: nobody else has them. */
+  /** No duplicate address detection: the agent allocates each address once. */
   readonly flags: string;
 }
 

@@ -1,4 +1,4 @@
-// What a container sees at which path. No clock, no I/O.
+// The mounts of a container. No clock, no I/O.
 import { join, normalize } from 'node:path';
 import type { Container } from '../../api/kinds/core/pod/schema.ts';
 import { ConfigError } from '../environment/variables.ts';

@@ -50,7 +50,7 @@ export interface ContainerStart {
   readonly messageFile: string;
 }
 
-/** Removing a namespace, the system removes its links a moment later. */
+/** After the end of a namespace, the kernel removes its links a moment later. */
 const linkTries = 20;
 const linkRetryMs = 100;
 

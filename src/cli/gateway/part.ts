@@ -26,13 +26,13 @@ const flags: readonly Flag[] = [
   {
     name: 'relay',
     value: 'HOST:PORT,…',
-    description: 'gateways of other clusters that pass connections on to this one, because nobody can dial it',
+    description: 'gateways of other clusters that relay connections to this one, for a gateway that they cannot dial',
     default: 'none',
   },
   ...tlsFlags,
 ];
 
-/** `fairlead gateway`: carries connections between clusters whose networks are not one. */
+/** `fairlead gateway`: connects Services of clusters whose networks cannot be routed. */
 export const part: Part = {
   name: 'gateway',
   description:
@@ -50,8 +50,8 @@ export const part: Part = {
       usage: 'DIR',
       summary: 'write an authority, and certificates of the gateways of clusters',
       description:
-        'Write certificates into DIR: ca.crt and ca.key, and CLUSTER.crt and CLUSTER.key for each --cluster. An authority in DIR is used ' +
-        'again. Certificates are valid for a year; run it again to renew them.',
+        'Write certificates into DIR: ca.crt and ca.key, and CLUSTER.crt and CLUSTER.key for each --cluster. An authority that is in DIR already ' +
+        'signs them. Certificates are valid for a year; run the command again to renew them.',
       notes: 'ca.key signs the identity of every cluster of the set: keep it away from the gateways.',
       examples: ['fairlead gateway certificates set-pki --cluster east --cluster west'],
       flags: [{ name: 'cluster', value: 'ID', description: 'cluster to write a certificate for', repeatable: true }],

@@ -123,7 +123,7 @@ const certificates: Action = {
   summary: 'write an authority, and certificates of a hub and of clusters',
   description:
     'Write certificates into DIR: ca.crt and ca.key, hub.crt and hub.key for --hub, and CLUSTER.crt and CLUSTER.key for each --cluster. ' +
-    'An authority in DIR is used again. Certificates are valid for a year; run it again to renew them.',
+    'An authority that is in DIR already signs them. Certificates are valid for a year; run the command again to renew them.',
   notes: 'ca.key signs the identity of every cluster: keep it away from the hub and from the clusters.',
   examples: ['fairlead tunnel certificates tunnel-pki --hub hub.example.org --cluster east --cluster west'],
   flags: [

@@ -81,7 +81,7 @@ export interface Refusal {
     | 'NoAddress'
     | 'FamilyNotSupported'
     | 'KindNotServed'
-    /** The cluster has no gateway, by which it reaches the exporting one. */
+    /** The cluster has no gateway to reach the exporting one. */
     | 'NoGateway'
     /** The cluster does not take part in the set. */
     | 'Rejected'

@@ -1,4 +1,4 @@
-// The way from one cluster to another through their gateways, as slices show it.
+// The slices of services that clusters reach through gateways.
 import type { Endpoint, EndpointSlice } from '../../api/kinds/discovery/endpointslice/schema.ts';
 import { isReady, isServing, isTerminating } from '../../api/kinds/discovery/endpointslice/facts.ts';
 import {
@@ -107,7 +107,7 @@ export function gatewayRefusals(
   return [
     {
       reason: 'NoGateway',
-      message: `cluster ${importer} has no gateway, by which it reaches Services of ${clusters}: run \`fairlead gateway\` in it`,
+      message: `cluster ${importer} has no gateway to reach Services of ${clusters}: run \`fairlead gateway\` in it`,
     },
   ];
 }
