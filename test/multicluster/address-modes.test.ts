@@ -214,7 +214,7 @@ describe('through gateways', () => {
           type === 'Warning' &&
           reason === 'NoGateway' &&
           involvedObject.kind === 'ServiceExport' &&
-          /^cluster west has no gateway, .*: run `fairlead gateway` in it$/.test(message),
+          /^cluster west has no gateway to reach .*: run `fairlead gateway` in it$/.test(message),
       ),
     );
     assert.equal(await endpointsIn(west), '');
