@@ -12,7 +12,7 @@ export interface NameOptions {
   readonly machineHosts: string;
 }
 
-/** What the kernel's resolvers read of a list of search domains. */
+/** The limits of the kubelet for resolv.conf. */
 const maxSearchDomains = 32;
 const maxSearchLength = 2048;
 const maxServers = 3;
