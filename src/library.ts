@@ -5,7 +5,6 @@ import { join } from 'node:path';
 
 import { Registry } from 'prom-client';
 
-import type { WebhookOptions, WebhookServer } from './cli/up/test-definitions.ts';
 import { installDefinitions, readDefinitions, webhookServer } from './cli/up/test-definitions.ts';
 import type { Settings } from './cli/options/flags.ts';
 import { openLog } from './cli/process/log.ts';
@@ -16,7 +15,25 @@ import { applyTargets, readTargets } from './cli/up/manifest-targets.ts';
 import { readUpOptions } from './cli/up/options.ts';
 import { defaultRanges, maxClusters } from './cli/up/ranges.ts';
 
-export type { WebhookOptions, WebhookServer };
+export interface WebhookOptions {
+  /** ValidatingWebhookConfigurations and MutatingWebhookConfigurations: objects, files or directories. */
+  readonly configurations?: readonly (string | object)[];
+  /** The address on which the test serves its webhooks; default: 127.0.0.1. */
+  readonly host?: string;
+  /** Default: a free port. */
+  readonly port?: number;
+}
+
+/** Where the API server calls the webhooks of the test, and the certificate that it expects there. */
+export interface WebhookServer {
+  readonly host: string;
+  readonly port: number;
+  /** The certificate and its key, PEM. */
+  readonly cert: string;
+  readonly key: string;
+  /** The authority that signed the certificate, PEM. */
+  readonly ca: string;
+}
 
 export interface ClusterOptions {
   /** The name of the cluster and of its context; default: `test`. */

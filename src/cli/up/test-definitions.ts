@@ -14,30 +14,25 @@ import { applyManifests } from './apply.ts';
 import type { Manifest } from './manifests.ts';
 import { parseManifests, readManifests } from './manifests.ts';
 
-export interface WebhookOptions {
-  /** ValidatingWebhookConfigurations and MutatingWebhookConfigurations: objects, files or directories. */
-  readonly configurations?: readonly (string | object)[];
-  /** The address on which the test serves its webhooks; default: 127.0.0.1. */
-  readonly host?: string;
-  /** Default: a free port. */
-  readonly port?: number;
-}
+const day = 1;
 
-/** Where the API server calls the webhooks of the test, and the certificate that it expects there. */
-export interface WebhookServer {
+/** The type of the library with this name: a file that it imports cannot import it. */
+interface WebhookServer {
   readonly host: string;
   readonly port: number;
-  /** The certificate and its key, PEM. */
   readonly cert: string;
   readonly key: string;
-  /** The authority that signed the certificate, PEM. */
   readonly ca: string;
 }
 
-const day = 1;
-
 /** Chooses a port and issues a certificate for it. */
-export async function webhookServer({ host = '127.0.0.1', port }: WebhookOptions): Promise<WebhookServer> {
+export async function webhookServer({
+  host = '127.0.0.1',
+  port,
+}: {
+  readonly host?: string;
+  readonly port?: number;
+}): Promise<WebhookServer> {
   const validity = { now: new Date(), days: day };
   const ca = await issueCa('fairlead-test-webhooks', validity);
   const names = { dns: ['localhost'], ips: [host] };

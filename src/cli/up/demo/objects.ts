@@ -26,8 +26,13 @@ export function demoDeployment(cluster: string, nodeName: string): Manifest {
     name: 'shop',
     image: 'process',
     command: [process.execPath, program, `$(POD_NAME) of ${cluster}`, '$(POD_IP)'],
-    // A program of another demo may answer at the same address.
-    startupProbe: { exec: { command: ['test', '-f', servingFile] }, periodSeconds: 1, failureThreshold: 30 },
+    // A program of another demo may answer at the same address. An image has no program but Node.
+    startupProbe: {
+      exec: { command: [process.execPath, '-e', `fs.accessSync('${servingFile}')`] },
+      periodSeconds: 1,
+      timeoutSeconds: 5,
+      failureThreshold: 30,
+    },
     readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
