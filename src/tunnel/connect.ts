@@ -98,7 +98,7 @@ function accept(stream: ServerHttp2Stream, method: string | undefined, { server 
   const socket = connectTcp({ ...server, timeout: dialMs });
   const refuse = (error: Error): void => {
     socket.destroy();
-    if (stream.destroyed || stream.headersSent) return;
+    if (stream.destroyed || stream.closed || stream.headersSent) return;
     stream.respond({ ':status': 502 });
     stream.end(`its API server ${server.host}:${server.port} cannot be reached: ${messageOf(error)}`);
   };
@@ -108,7 +108,7 @@ function accept(stream: ServerHttp2Stream, method: string | undefined, { server 
   socket.once('connect', () => {
     socket.setTimeout(0);
     socket.setNoDelay(true);
-    if (stream.destroyed) return;
+    if (stream.destroyed || stream.closed) return;
     stream.respond({ ':status': 200 });
     join(socket, stream);
   });
