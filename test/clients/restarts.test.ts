@@ -9,7 +9,7 @@ import { Connection } from '../harness/connection.ts';
 import { FairleadServer } from '../harness/server.ts';
 
 /** The duration of the test; longer runs cover more. */
-const seconds = Number(process.env['FAIRLEAD_CLIENT_SECONDS'] ?? 40);
+const seconds = Number(process.env['FAIRLEAD_CLIENT_SECONDS'] ?? 25);
 const betweenRestartsMs = 2500;
 const namespace = 'default';
 
