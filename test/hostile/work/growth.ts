@@ -15,6 +15,8 @@ import { longValue, withField, withValue } from './fields.ts';
 export const sizes = [400, 3200] as const;
 /** Linear work grows eightfold, quadratic work 64-fold; n log n stays below ten. */
 const mostGrowth = 16;
+/** Work that grows too much does so in each of them. */
+const measurements = 4;
 
 /** One verb with a field of a given length. */
 interface Write {
@@ -27,9 +29,11 @@ interface Write {
 
 /** Names what grew too much, such as `Pod spec.volumes: update 27-fold in blocks (1,000 to 27,000)`. */
 export async function growthProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
-  const problems = await measuredProblems(field, counter);
   // The server also has background work, such as sweeping its caches: growth counts only if it repeats.
-  return problems.length === 0 ? problems : measuredProblems(field, counter);
+  for (let more = measurements - 1; ; more--) {
+    const problems = await measuredProblems(field, counter);
+    if (problems.length === 0 || more === 0) return problems;
+  }
 }
 
 async function measuredProblems(field: LongField, counter: WorkCounter): Promise<string[]> {
